@@ -2,8 +2,8 @@
 //
 // Question: five numbers, BM BN BK TM TN, have been chosen by hand so far. Which choice is
 // best on this GPU? Idea: make them template parameters and generate every configuration that
-// the constraints allow. A bound that arithmetic explains drops those that must be slow, and a
-// clock chooses among the others.
+// the constraints allow. An upper bound from arithmetic drops those that must be slow, and
+// timing chooses among the others.
 // Previous chapter: 06, vectorised access. The kernel is the same, with its configuration as a
 // template parameter; everything around it is new.
 //
@@ -216,8 +216,8 @@ void start(const tile::Gemm& g) {
                g.K, g.alpha, g.A, g.lda, g.B, g.ldb, g.beta, g.C, g.ldc);
 }
 
-// What does not fit a configuration runs in one predicated kernel: a second kernel for each
-// configuration would double the build.
+// A problem that does not fit the configuration goes to Default's predicated kernel: a second
+// kernel for each configuration would double the build time.
 template <class Config>
 void launch_tuned(const tile::Gemm& g) {
   tile::require_valid(g);
@@ -278,8 +278,8 @@ constexpr WarpWork warp_work_of(Shape s) {
           .l1_cycles = float4s_A * l1(load_A) + float4s_B * l1(load_B)};
 }
 
-// TFLOP/s at which an H200's shared memory, its L1 or its issue slots would be busy all the
-// time, whichever is least.
+// TFLOP/s at which an H200's shared memory, its L1 or its issue slots would be busy in every
+// cycle, whichever is lowest.
 constexpr double bound_of(Shape s) {
   const WarpWork w = warp_work_of(s);
   // in the cycle of one wavefront, an SM issues four FFMAs
@@ -293,15 +293,15 @@ constexpr double bound_of(Shape s) {
 // [/snippet bound]
 
 // [snippet prune]
-// Registers a thread will need: accumulators, the operands of one k-step, and addresses, for
-// which 24 is what compiled kernels had. The page says how far the sum is off.
+// Estimate of a thread's registers: accumulators, the operands of one k-step, and 24 more, as
+// many as kernels compiled earlier needed for addresses. The page gives the error.
 constexpr int registers_of(Shape s) { return s.TM * s.TN + s.TM + s.TN + 24; }
 constexpr int warps_of(Shape s) {
   const auto o = tile::occupancy(tile::h200, s.threads(), registers_of(s), s.shared_bytes());
   return o.blocks * s.threads() / 32;
 }
 constexpr int FEWEST_WARPS = 8;       // two per scheduler: with one, nothing hides its latency
-constexpr double LOWEST_BOUND = 0.6;  // of the FFMA peak: chapter 06 has more than half
+constexpr double LOWEST_BOUND = 0.6;  // of the FFMA peak: about what chapter 06 reaches
 
 struct Prediction {
   int registers, warps;
@@ -364,8 +364,8 @@ void add_candidate(std::vector<tile::Candidate>& candidates) {
 
 }  // namespace
 
-// One nvcc would need minutes for all of them. The build compiles this file TILE_UNITS times
-// more, in parallel, each TILE_UNIT for its part of the candidates.
+// A single nvcc would need minutes for all candidates. The build therefore compiles this file
+// TILE_UNITS more times, in parallel; each TILE_UNIT instantiates its part of the candidates.
 #ifndef TILE_UNITS
 #define TILE_UNITS 1
 #endif
@@ -405,9 +405,9 @@ std::vector<tile::Kernel> kernels() {
   return {kernel_of<Default>("default", launch_default), tile::tuned_kernel(candidates())};
 }
 
-// How many configurations each rule drops, and the bounds.
+// Predicts how many configurations each rule drops, and the bounds.
 void predict(tile::Facts& facts) {
-  std::map<std::string, int> dropped;  // by reason; "" for what is left
+  std::map<std::string, int> dropped;  // by reason; "" for those that are left
   for (int i = 0; i < COMBINATIONS; ++i)
     ++dropped[valid(shape_of(i)) ? prediction_of(shape_of(i)).pruned : "invalid"];
   facts.predicted("space.all", COMBINATIONS);

@@ -1,4 +1,4 @@
-// Which candidate "tuned" stands for.
+// Chooses the candidate that the kernel "tuned" stands for.
 #include "chapters/07-autotuning/tuning.hpp"
 
 #include <algorithm>

@@ -16,8 +16,8 @@ namespace {
 
 volatile std::sig_atomic_t interrupted = 0;
 
-// Times the candidates that have no time yet, the pruned ones only if told to, and saves each time at once, so that it can be stopped and
-// continued. Returns the program's exit code.
+// Times the candidates that have no time yet, the pruned ones only if told to. Each time is saved at once, so that tuning can be stopped
+// and continued. Returns the program's exit code.
 int tune(const std::vector<Candidate>& candidates, const Options& options, bool pruned) {
   const int size = options.problem ? options.problem->M : 4096;
   if (options.problem && (options.problem->N != size || options.problem->K != size))
@@ -44,10 +44,8 @@ int tune(const std::vector<Candidate>& candidates, const Options& options, bool 
         record["fingerprint"]["kernels"][name] = before["fingerprint"]["kernels"][name];
       }
     } else {
-      fmt::print(
-          stderr,
-          "the tuning in {} is of another nvcc, another GPU or another size: starting anew\n",
-          directory.string());
+      fmt::print(stderr, "the tuning in {} is for another nvcc, GPU or size: starting anew\n",
+                 directory.string());
     }
   }
   const auto faster = [](const Record& a, const Record& b) {

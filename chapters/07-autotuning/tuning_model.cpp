@@ -1,4 +1,4 @@
-// The tuner on the model: ranks its candidates by their ceilings, beside their times.
+// The tuner on the model: ranks its candidates by their ceilings and reports their times.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace tile {
 namespace {
 
-// Times the number of values.
+// The covariance, multiplied by the number of values.
 double covariance(const std::vector<double>& x, const std::vector<double>& y) {
   const double mean = std::accumulate(x.begin(), x.end(), 0.0) / double(x.size());
   double sum = 0;
@@ -20,7 +20,7 @@ double covariance(const std::vector<double>& x, const std::vector<double>& y) {
   return sum;
 }
 
-// The rank of each value, from 0; equal values share the mean of theirs.
+// The rank of each value, from 0; equal values share the mean of their ranks.
 std::vector<double> ranks(const std::vector<double>& values) {
   std::vector<double> ranks;
   for (const double value : values) {
@@ -31,15 +31,14 @@ std::vector<double> ranks(const std::vector<double>& values) {
   return ranks;
 }
 
-// Spearman's rank correlation of two equally long lists: 1 when they rank their elements alike, -1 when oppositely.
-// Equal values share the mean of their ranks. (C. Spearman, "The proof and measurement of association between two
-// things", 1904.)
+// Spearman's rank correlation of two lists of equal length: 1 if they rank their elements in the same order, -1 if in the opposite one.
+// (C. Spearman, "The proof and measurement of association between two things", 1904.)
 double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
   const std::vector<double> x = ranks(a), y = ranks(b);
   return covariance(x, y) / std::sqrt(covariance(x, x) * covariance(y, y));
 }
 
-// Counts every candidate that is worth timing; the highest ceiling first. `tuning` may be null.
+// Ranks every candidate that is worth timing, the highest ceiling first. `tuning` may be null.
 std::vector<Ranked> rank_by_ceilings(const std::vector<Candidate>& candidates,
                                      const Record* tuning) {
   const Rates rates = reference_rates();
@@ -70,14 +69,14 @@ bool all_timed(const std::vector<Ranked>& ranking) {
                      [](auto& r) { return r.timed != nullptr; });
 }
 
-// What facts about one configuration start with; a key has no spaces.
+// The prefix of the facts about one configuration; a key has no spaces.
 std::string key_of(const Ranked& r) {
   std::string key = "tuning.at." + r.candidate->kernel.name;
   std::replace(key.begin(), key.end(), ' ', '_');
   return key;
 }
 
-// The facts that the functions after this one give, before there are times.
+// Stands in for the two functions after this one while there are no times.
 void add_missing_tuning_facts(Facts& facts, const std::vector<Ranked>& ranking) {
   for (const char* key :
        {"best.tflops", "model_choice.tflops", "model_choice.rank", "rank_correlation",
@@ -134,7 +133,7 @@ void add_ranking_facts(Facts& facts, const std::vector<Ranked>& ranking) {
                 {"blocks", "/blocks_per_sm", 0}});
 }
 
-// What was timed although it had been pruned.
+// Facts about the pruned candidates that were timed.
 void add_pruned_facts(Facts& facts, const Record& tuning) {
   double pruned = 0, by_bound = 0, timed = 0;
   std::string name = "none timed", reason = "none timed";
@@ -151,7 +150,7 @@ void add_pruned_facts(Facts& facts, const Record& tuning) {
   facts.text("tuning.pruned.best.reason", "measured", reason);
 }
 
-// Facts `tuning.*`. What needs times is not yet measured unless all candidates were timed.
+// Facts `tuning.*`. Those that need times are "not yet measured" unless all candidates were timed.
 void add_tuning_facts(Facts& facts, const std::vector<Ranked>& ranking,
                       const std::vector<Record>& tunings) {
   facts.counted("tuning.count", double(ranking.size()));
@@ -254,7 +253,8 @@ TEST_CASE("a table of the fastest and the slowest says how many lie between" *
   CHECK(tile::table_of_tuning({12, ranking.front()}, {}).rows.size() == 12);
 }
 
-TEST_CASE("a tuning is passed over whose choice is not there" * doctest::test_suite("model")) {
+TEST_CASE("a tuning whose choice is not among the candidates is skipped" *
+          doctest::test_suite("model")) {
   const auto candidate = [](const char* name, double bound, const char* pruned) {
     return tile::Candidate{{name, nullptr, nullptr, 32, {}}, {}, 1, 1, bound, pruned};
   };

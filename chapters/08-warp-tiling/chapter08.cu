@@ -1,10 +1,9 @@
 // Tile by Tile, chapter 08: warp tiling.
 //
-// Question: a warp executes as one and loads from shared memory as one. Does it matter which
-// elements of C its 32 threads compute? Idea: between the block's tile and the thread's comes
-// a warp tile. The squarer it is, the fewer different words a warp loads for the same FMAs.
-// Previous chapter: 07, autotuning. New in its kernel are the warp tile and a bound on
-// registers.
+// Question: the lanes of a warp execute together and load from shared memory together. Does it
+// matter which elements of C they compute? Idea: put a warp tile between the block tile and
+// the thread tile. The squarer it is, the fewer distinct words a warp loads for the same FMAs.
+// Previous chapter: 07, autotuning. The warp tile and a bound on registers are new.
 //
 // Build, run, verify:   ./tile run 08      ctest --preset model -R chapter08
 #include <set>
@@ -64,6 +63,8 @@ using Tall = Config<64, 128, 16, 64, 32, 1, 8, 8, 4>;
 struct Position {
   int row, col;
 };
+
+// The template parameter C of these maps is a configuration; in comments, C is the matrix.
 
 // Where a thread's warp tile begins in the block's tile. A warp is 32 consecutive threads.
 template <class C>
@@ -244,7 +245,8 @@ constexpr auto launch_default = launch_warp_tiled<Large>;
 const std::vector<tile::Case> whole_waves{{33 * Large::BM, 36 * Large::BN, 4096},
                                           {33 * Unbounded::BM, 32 * Unbounded::BN, 4096}};
 
-// What one 16-byte load of a warp costs, the limits on registers, and the shares of the SMs.
+// Predicts what one 16-byte load of a warp costs, the limits on registers, and how blocks are
+// distributed over the SMs.
 void predict(tile::Facts& facts) {
   // `first_word(lane)`: where a lane's float4 begins in a row of As or Bs
   const auto one_load = [&](const std::string& name, auto first_word) {
@@ -275,7 +277,7 @@ void predict(tile::Facts& facts) {
   facts.predicted("two_blocks.a6000.registers", most_registers(tile::rtx_a6000, 2));
   const auto of_165 = tile::occupancy(tile::h200, Large::NUM_THREADS, 165, 16 * 1024);
   facts.predicted("registers165.h200_percent", 100 * of_165.fraction, 1);
-  // How evenly the blocks of a problem fall on the SMs.
+  // How evenly the blocks of a problem can be distributed over the SMs.
   const auto shares = [&](const std::string& name, const tile::GpuSpec& gpu, int M, int N,
                           int BM, int BN) {
     const double blocks = tile::ceil_div(M, BM) * tile::ceil_div(N, BN);
@@ -432,12 +434,12 @@ TEST_CASE(
     CHECK(facts.value(load + ".words") == words);
     CHECK(facts.value(load + ".wavefronts") == wavefronts);
   };
-  // Lanes of a row of threads share their words of As: quarter-warps merge.
+  // The lanes of a row of threads load the same words of As: quarter-warps merge.
   check("before.load_As", 8, 2);
   check("large.load_As", 16, 2);
   check("tall.load_As", 32, 2);
-  // Neighbours want different words of Bs: four quarter-warps, and in chapter 06 two words in
-  // a bank.
+  // Neighbouring lanes load different words of Bs: nothing merges, and in chapter 06 a bank
+  // has two words to deliver.
   check("tall.load_Bs", 16, 4);
   check("large.load_Bs", 32, 4);
   check("before.load_Bs", 64, 8);

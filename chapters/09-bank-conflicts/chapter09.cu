@@ -3,8 +3,8 @@
 // Question: when do the lanes of a warp get in each other's way in shared memory, and does
 // padding keep them apart? Idea: shared memory has 32 banks, and an access takes as many
 // wavefronts as the fullest bank has words to deliver. Words left free between the rows of a
-// tile move rows to other banks, which helps an access whose lanes differ in their row.
-// Previous chapter: 08, whose kernel `large` this is. New is where the words of As lie.
+// tile move rows to other banks, which helps an access whose lanes touch different rows.
+// Previous chapter: 08, whose kernel `large` this is. The layout of As is new.
 //
 // Build, run, verify:   ./tile run 09      ctest --preset model -R chapter09
 #include "common/report/chapter.hpp"
@@ -66,8 +66,8 @@ using Grouped = Config<128, 128, 16, 64, 64, 2, 8, 4, 3, 8, 4>;
 // [/snippet config]
 
 // [snippet offset]
-// The word of As that holds row `row` and column k of the tile of A. Unsigned, for a division
-// by a power of two is then a shift alone.
+// The word of As that holds row `row`, column k of the tile of A. The division is unsigned, so
+// that dividing by a power of two takes only a shift.
 template <class C>
 constexpr __host__ __device__ int As_offset(int k, int row) {
   return k * C::BM + int(unsigned(k) / C::ROWS_PER_PAD) * C::PAD + row;
@@ -254,16 +254,16 @@ constexpr auto launch_default = launch_warp_tiled<Grouped>;
 
 const tile::Case counted{256, 256, 256};
 
-// ---- What the prose says of the banks
+// ---- The page's numbers about banks
 
-// What a warp asks of the banks whose lane l begins at word first_word(l): how many lanes are
-// served together, how many different words the first of these groups wants and in how many
-// banks, and how many wavefronts the whole access takes.
-struct Asked {
+// An access whose lane l begins at word first_word(l): how many lanes are served together, how
+// many different words the first group of them accesses and in how many banks, and how many
+// wavefronts the whole access takes.
+struct BankUse {
   int together, words, banks, wavefronts;
 };
 template <class FirstWord>
-Asked asked(int bytes, bool is_load, FirstWord first_word) {
+BankUse bank_use(int bytes, bool is_load, FirstWord first_word) {
   simt::WarpAccess access{.active = ~0u, .size = bytes};
   for (int lane = 0; lane < 32; ++lane)
     access.address[std::size_t(lane)] = 4 * std::uint64_t(first_word(lane));
@@ -280,41 +280,41 @@ Asked asked(int bytes, bool is_load, FirstWord first_word) {
           simt::shared_wavefronts(access, is_load)};
 }
 
-// The store of a float4 of A, transposed, of which each lane stores its first word.
+// The transposed store of a float4 of A: where each lane stores the first of its words.
 template <class C>
 int stored_word(int lane) {
   return As_offset<C>(load_A_of<C>(lane).col, load_A_of<C>(lane).row);
 }
 template <class C>
-Asked asked_by_store() {
-  return asked(4, false, stored_word<C>);
+BankUse bank_use_of_store() {
+  return bank_use(4, false, stored_word<C>);
 }
 using Deep = Config<128, 128, 32, 64, 64, 2, 8, 4, 3, 4, 4>;  // the answer to exercise 2
-// The same store with any stride from row to row of As, `lanes_per_row` lanes to a row of A.
+// The same store with any stride between rows of As and `lanes_per_row` lanes to a row of A.
 int wavefronts_of_stride(int lanes_per_row, int stride) {
-  return asked(4, false,
-               [&](int lane) {
-                 return lane % lanes_per_row * 4 * stride + lane / lanes_per_row;
-               })
+  return bank_use(4, false,
+                  [&](int lane) {
+                    return lane % lanes_per_row * 4 * stride + lane / lanes_per_row;
+                  })
       .wavefronts;
 }
-// A load of chapter 06, whose lanes read float4s 8 words apart, from row 1 of a Bs whose rows
-// are followed by `pad` words.
+// A load of chapter 06, whose lanes read float4s 8 words apart, from row 1 of Bs, with `pad`
+// words left free after each row.
 using Flat = Config<128, 128, 16, 32, 128, 1, 16, 8, 3>;  // a warp is two rows of 16 threads
-Asked asked_by_flat_load(int pad) {
-  return asked(16, true,
-               [&](int lane) { return Flat::BN + pad + thread_tile_of<Flat>(lane).col; });
+BankUse bank_use_of_flat_load(int pad) {
+  return bank_use(16, true,
+                  [&](int lane) { return Flat::BN + pad + thread_tile_of<Flat>(lane).col; });
 }
 
 void predict(tile::Facts& facts) {
-  const auto give = [&](const std::string& key, const Asked& a) {
-    facts.predicted(key + ".together", a.together);
-    facts.predicted(key + ".words", a.words);
-    facts.predicted(key + ".banks", a.banks);
-    facts.predicted(key + ".wavefronts", a.wavefronts);
+  const auto give = [&](const std::string& key, const BankUse& use) {
+    facts.predicted(key + ".together", use.together);
+    facts.predicted(key + ".words", use.words);
+    facts.predicted(key + ".banks", use.banks);
+    facts.predicted(key + ".wavefronts", use.wavefronts);
   };
   const auto of_kernel = [&]<class C>(const std::string& name, C) {
-    give(name + ".store_As", asked_by_store<C>());
+    give(name + ".store_As", bank_use_of_store<C>());
     for (int lane = 0; lane < 4; ++lane) {  // the lanes that store the first row of A
       const std::string key = "worked." + name + "." + std::to_string(lane);
       facts.predicted(key + ".word", stored_word<C>(lane));
@@ -325,10 +325,10 @@ void predict(tile::Facts& facts) {
   of_kernel("padded", Padded{});
   of_kernel("grouped", Grouped{});
   give("large.load_Bs",
-       asked(16, true, [](int lane) { return thread_tile_of<Large>(lane).col; }));
-  give("deep.store_As", asked_by_store<Deep>());
-  give("flat.load_Bs", asked_by_flat_load(0));
-  give("flat_padded.load_Bs", asked_by_flat_load(4));
+       bank_use(16, true, [](int lane) { return thread_tile_of<Large>(lane).col; }));
+  give("deep.store_As", bank_use_of_store<Deep>());
+  give("flat.load_Bs", bank_use_of_flat_load(0));
+  give("flat_padded.load_Bs", bank_use_of_flat_load(4));
   for (const int depth : {8, 16}) {
     const std::string of_depth = ".depth" + std::to_string(depth);
     int best = 32, best_aligned = 32;
@@ -415,7 +415,7 @@ void check_offsets() {
   }
   CHECK(*std::max_element(words.begin(), words.end()) == 1);
   CHECK(std::count(words.begin(), words.end(), 1) == C::BK * C::BM);
-  CHECK(words.back() == 1);  // not a word too many
+  CHECK(words.back() == 1);  // the array is not too long
 }
 
 TEST_CASE("every element of As has a word of its own, and every float4 an aligned one") {
@@ -436,18 +436,18 @@ TEST_CASE("padding costs no block on an SM") {
   }
 }
 
-TEST_CASE("wavefronts are the words that lanes want over the banks that have them") {
-  const auto check = [](const std::string& access, const Asked& a, int words, int banks) {
+TEST_CASE("an access takes as many wavefronts as it has words per bank that it reaches") {
+  const auto check = [](const std::string& access, const BankUse& use, int words, int banks) {
     CAPTURE(access);
-    CHECK(a.words == words);
-    CHECK(a.banks == banks);
-    CHECK(a.wavefronts == 32 / a.together * words / banks);
+    CHECK(use.words == words);
+    CHECK(use.banks == banks);
+    CHECK(use.wavefronts == 32 / use.together * words / banks);
   };
-  check("large.store_As", asked_by_store<Large>(), 32, 8);
-  check("padded.store_As", asked_by_store<Padded>(), 32, 16);
-  check("grouped.store_As", asked_by_store<Grouped>(), 32, 32);
-  check("deep.store_As", asked_by_store<Deep>(), 32, 32);
-  check("flat.load_Bs", asked_by_flat_load(0), 32, 16);
+  check("large.store_As", bank_use_of_store<Large>(), 32, 8);
+  check("padded.store_As", bank_use_of_store<Padded>(), 32, 16);
+  check("grouped.store_As", bank_use_of_store<Grouped>(), 32, 32);
+  check("deep.store_As", bank_use_of_store<Deep>(), 32, 32);
+  check("flat.load_Bs", bank_use_of_flat_load(0), 32, 16);
 }
 
 TEST_CASE("no stride of whole float4s cures the store of a tile 16 deep") {
@@ -461,7 +461,7 @@ TEST_CASE("no stride of whole float4s cures the store of a tile 16 deep") {
 }
 
 TEST_CASE("no padding of Bs helps float4 loads 8 words apart") {
-  for (int pad = 0; pad <= 32; pad += 4) CHECK(asked_by_flat_load(pad).wavefronts == 8);
+  for (int pad = 0; pad <= 32; pad += 4) CHECK(bank_use_of_flat_load(pad).wavefronts == 8);
 }
 
 #if TILE_ON_MODEL
@@ -511,6 +511,6 @@ TEST_CASE("padding As leaves the other accesses as they were" * doctest::test_su
 
 TEST_CASE("the flat load of the model takes the wavefronts of the prose" *
           doctest::test_suite("model")) {
-  CHECK(wavefronts<Flat>("load-Bs") == asked_by_flat_load(0).wavefronts);
+  CHECK(wavefronts<Flat>("load-Bs") == bank_use_of_flat_load(0).wavefronts);
 }
 #endif

@@ -1,9 +1,9 @@
-// Tile by Tile, chapter 09, a lab: what does an access of shared memory cost?
+// Tile by Tile, chapter 09, a lab: what does an access to shared memory cost?
 //
-// Question: by which rule do the banks serve the lanes of a warp? Idea: keep shared memory busy
-// with one pattern of accesses and nothing else; the cycles of a request are then its
-// wavefronts. About some of these patterns rules disagree that fit all that a profiler counted
-// (common/sim/data), so the clock decides among them.
+// Question: by which rule do the banks serve the lanes of a warp? Idea: keep shared memory
+// busy with one pattern of accesses and nothing else; the cycles of a request are then its
+// wavefronts. Several rules fit all patterns that a profiler counted (common/sim/data); the
+// clock times patterns about which these rules disagree.
 //
 // Build, run, verify:   ./tile run 09-clock      ctest --preset model -R chapter09.clock
 #include "common/bench/record.hpp"
@@ -14,8 +14,8 @@
 
 namespace {
 
-// A warp-wide access of shared memory: how many bytes a lane reads or writes, and the first of
-// its words. A lane of a load whose first word is IDLE takes no part.
+// A warp-wide access to shared memory: how many bytes a lane reads or writes, and the first of
+// its words. In a load, a lane whose first word is IDLE takes no part.
 struct Pattern {
   template <class FirstWord>
   Pattern(std::string name_, int bytes_, bool is_load_, FirstWord first_word)
@@ -29,8 +29,8 @@ struct Pattern {
 };
 constexpr int IDLE = -1;
 
-// Pairs of lanes, each of a lane l and lane l ^ distance, are numbered: the number of the pair
-// that a lane is in.
+// Numbers the pairs of lanes l and l ^ distance, and gives the number of the pair that a lane
+// belongs to.
 constexpr int pair_of(int lane, int distance) {
   // the bit that tells the lanes of a pair apart
   const int highest = int(std::bit_floor(unsigned(distance)));
@@ -72,8 +72,8 @@ const std::vector<Pattern> patterns = [] {
       {"store8.apart4", 8, store, [](int lane) { return lane * 4; }},
       {"store16.neighbours", 16, store, [](int lane) { return lane * 4; }},
   };
-  // Who must agree with whom? Lane l with lane l ^ distance, and with no other; as far apart
-  // as two groups reach.
+  // Which lanes must agree? Here lane l has the address of lane l ^ distance, and of no other
+  // lane, for all distances within two groups.
   for (const int bytes : {8, 16}) {
     const auto pairs = [&](int distance) {
       return [=](int lane) { return pair_of(lane, distance) * bytes / 4; };
@@ -82,16 +82,16 @@ const std::vector<Pattern> patterns = [] {
     for (int distance = 1; distance < 256 / bytes; ++distance)
       all.emplace_back("load" + width + ".by" + std::to_string(distance), bytes, load,
                        pairs(distance));
-    // Must all agree in the same way? One half of the warp by 1 and the other by 2; or one
-    // quad and the next.
+    // Must all lanes agree at the same distance? One half of the warp agrees at distance 1 and
+    // the other at 2; or so do alternate quads.
     all.emplace_back("load" + width + ".halves_differ", bytes, load,
                      [&](int lane) { return pairs(lane < 16 ? 1 : 2)(lane); });
     all.emplace_back("load" + width + ".quads_differ", bytes, load,
                      [&](int lane) { return pairs(lane % 8 < 4 ? 1 : 2)(lane); });
-    // Must all agree? Lanes 0 to 15 by 1, the others not at all.
+    // Must all lanes agree? Lanes 0 to 15 do at distance 1, the others do not.
     all.emplace_back("load" + width + ".half_agrees", bytes, load,
                      [&](int lane) { return lane < 16 ? pairs(1)(lane) : lane * bytes / 4; });
-    // Lanes that take no part: half of every pair, or every other group.
+    // Idle lanes: one of every pair, or every other group.
     all.emplace_back("load" + width + ".odd_idle", bytes, load,
                      [&](int lane) { return lane % 2 == 0 ? pairs(1)(lane) : IDLE; });
     all.emplace_back("load" + width + ".groups_idle", bytes, load, [&](int lane) {
@@ -118,13 +118,13 @@ int wavefronts_of(const Pattern& pattern) {
 
 struct Bench {
   static constexpr int NUM_THREADS = 128;
-  // on an SM: 24 warps, so that one has a request ready in every cycle
+  // on an SM: 24 warps, so that there should be a request ready in every cycle
   static constexpr int BLOCKS = 6;
-  // words of shared memory for each warp: warps have nothing to do with each other
+  // words of shared memory for each warp, which no other warp accesses
   static constexpr int REGION = 2304;
   static constexpr int LOAD_STEPS = 16;  // accesses in an iteration
   static constexpr int STORE_STEPS = 8;
-  static constexpr int LOAD_STEP = 32;  // words from an access to the next, in the same bank
+  static constexpr int LOAD_STEP = 32;  // words from one access to the next, in the same bank
 };
 
 __host__ __device__ inline float sum_of(float word) { return word; }
@@ -139,11 +139,11 @@ __host__ __device__ Words filled_with(float value) {
   if constexpr (sizeof(Words) == 4) return value;
 }
 
-// Loads alone: lane l begins at word first[l] of its warp's region. Every iteration begins at
-// another offset, so that the compiler cannot keep a word: it knows neither `apart` nor `mask`.
+// Only loads: lane l begins at word first[l] of its warp's region. Every iteration begins at
+// another offset: the compiler knows neither `step` nor `mask`, and so cannot keep a word.
 template <class Words>
 __global__ void __launch_bounds__(Bench::NUM_THREADS)
-    shared_loads(const int* first, float* out, int apart, int mask, int rounds) {
+    shared_loads(const int* first, float* out, int step, int mask, int iterations) {
   alignas(16) __shared__ float table[Bench::NUM_THREADS / 32 * Bench::REGION];
   float* region = table + threadIdx.x / 32 * Bench::REGION;
   for (int i = threadIdx.x % 32; i < Bench::REGION; i += 32) region[i] = float(i % 7);
@@ -152,33 +152,33 @@ __global__ void __launch_bounds__(Bench::NUM_THREADS)
   const float* words = region + first[threadIdx.x % 32];
   float sum = 0;
   int at = 0;
-  for (int round = 0; round < rounds; ++round) {
+  for (int iteration = 0; iteration < iterations; ++iteration) {
 #pragma unroll
     for (int i = 0; i < Bench::LOAD_STEPS; ++i)
       sum += sum_of(*reinterpret_cast<const Words*>(words + at +  //@ load-pattern
                                                     i * Bench::LOAD_STEP));
-    at = (at + apart) & mask;
+    at = (at + step) & mask;
   }
   out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 
-// Stores alone, `step` elements of type Words apart, so that no lane overwrites what another
-// wrote. What is there at the end is read, so that the compiler cannot drop them.
+// Only stores, `step` elements of type Words apart, so that no lane overwrites what another
+// wrote. The sum at the end keeps the compiler from dropping them.
 template <class Words>
 __global__ void __launch_bounds__(Bench::NUM_THREADS)
-    shared_stores(const int* first, float* out, int step, int apart, int mask, int rounds) {
+    shared_stores(const int* first, float* out, int step, int next, int mask, int iterations) {
   alignas(16) __shared__ float table[Bench::NUM_THREADS / 32 * Bench::REGION];
   float* region = table + threadIdx.x / 32 * Bench::REGION;
   for (int i = threadIdx.x % 32; i < Bench::REGION; i += 32) region[i] = 0;
-  __syncthreads();  // the zeros must be there before another lane stores
+  __syncthreads();  // all zeros must be stored before another lane stores
   auto* words = reinterpret_cast<Words*>(region + first[threadIdx.x % 32]);
   const auto value = filled_with<Words>(1.0f);
   int at = 0;
-  for (int round = 0; round < rounds; ++round) {
+  for (int iteration = 0; iteration < iterations; ++iteration) {
 #pragma unroll
     for (int i = 0; i < Bench::STORE_STEPS; ++i)
       words[at + i * step] = value;  //@ store-pattern
-    at = (at + apart) & mask;
+    at = (at + next) & mask;
   }
   __syncthreads();  // a lane reads words that others wrote
   float sum = 0;
@@ -190,21 +190,21 @@ int steps_of(const Pattern& pattern) {
   return pattern.is_load ? Bench::LOAD_STEPS : Bench::STORE_STEPS;
 }
 
-// Runs `rounds` iterations of a pattern in shared memory. `first` holds the pattern's words, `out`
-// a number for each thread.
+// Runs `iterations` of a pattern. `first` holds the pattern's words; `out` receives a sum for
+// each thread.
 void launch_pattern(const Pattern& pattern, dim3 grid, dim3 block, const int* first,
-                    float* out, int rounds) {
+                    float* out, int iterations) {
   const auto as = [&]<class Words>(Words) {
     if (pattern.is_load) {
       tile::launch(shared_loads<Words>, grid, block, 0, first, out, Bench::LOAD_STEP,
-                   Bench::LOAD_STEPS * Bench::LOAD_STEP - 1, rounds);
+                   Bench::LOAD_STEPS * Bench::LOAD_STEP - 1, iterations);
     } else {
-      // Beyond the last word of the pattern or, where it is spread over rows of 128 words and
-      // more, within its gaps.
+      // The next store goes beyond the last word of the pattern or, if that is spread over
+      // rows of 128 words or more, into its gaps.
       const int step = (pattern.word[31] < 128 ? 128 : 32) * 4 / int(sizeof(Words));
-      const int turn = Bench::STORE_STEPS * step;
-      tile::launch(shared_stores<Words>, grid, block, 0, first, out, step, turn, 2 * turn - 1,
-                   rounds);
+      const int next = Bench::STORE_STEPS * step;  // from one iteration to the next
+      tile::launch(shared_stores<Words>, grid, block, 0, first, out, step, next, 2 * next - 1,
+                   iterations);
     }
   };
   if (pattern.bytes == 4) as(float{});
@@ -215,12 +215,12 @@ void launch_pattern(const Pattern& pattern, dim3 grid, dim3 block, const int* fi
 std::vector<tile::Chapter::Rate> pattern_rates() {
   std::vector<tile::Chapter::Rate> rates;
   for (const Pattern& pattern : patterns)
-    rates.push_back({"cycles." + pattern.name, "cycles a request: " + pattern.name});
+    rates.push_back({"cycles." + pattern.name, "cycles per request: " + pattern.name});
   return rates;
 }
 
 #if TILE_ON_GPU
-// Keeps one warp of an SM busy for a known number of the SM's own cycles.
+// Keeps a warp busy for a known number of its SM's cycles.
 __global__ void spin(long long cycles) {
   const long long begin = clock64();
   while (clock64() - begin < cycles) {
@@ -239,8 +239,8 @@ void measure_patterns(tile::RateSink& sink) {
                    "cudaMalloc");
   const int requests = 1 << 16;  // of a warp
   const double requests_of_sm = double(Bench::BLOCKS) * Bench::NUM_THREADS / 32 * requests;
-  // Cycles of an SM for a request. The clock is measured right after, so that they are the
-  // SM's own.
+  // SM cycles per request. The clock rate is measured right after the pattern, to convert its
+  // time into cycles.
   const auto cycles = [&](auto run) {
     const double ms = tile::time_ms([&](int) { run(); }).median;
     const long long spun = 20'000'000;
@@ -253,9 +253,9 @@ void measure_patterns(tile::RateSink& sink) {
     tile::cuda_check(
         cudaMemcpy(first, pattern.word.data(), 32 * sizeof(int), cudaMemcpyHostToDevice),
         "fill");
-    const int rounds = requests / steps_of(pattern);
+    const int iterations = requests / steps_of(pattern);
     sink.rate("cycles." + pattern.name,
-              cycles([&] { launch_pattern(pattern, grid, block, first, out, rounds); }));
+              cycles([&] { launch_pattern(pattern, grid, block, first, out, iterations); }));
   }
   cudaFree(first), cudaFree(out);
 }
@@ -286,7 +286,7 @@ void predict(tile::Facts& facts) {
   const auto cycles_of = [&](const std::string& name) {
     return records.front()["rates"].at("cycles." + name).get<double>();
   };
-  // for how many patterns the clock shows, in whole cycles, what the rule says
+  // the number of patterns whose cycles per request, when rounded, equal their wavefronts
   int fitting = 0;
   double percent = 0;
   for (const Pattern& pattern : patterns) {
@@ -296,7 +296,7 @@ void predict(tile::Facts& facts) {
   }
   facts.measured("fitting", fitting);
   facts.measured("percent", percent, 0);
-  // Of the loads in which lane l agrees with lane l ^ distance alone, where that is neither 1 nor 2.
+  // The fewest cycles of a load whose lanes agree at a distance other than 1 and 2.
   for (const int bytes : {8, 16}) {
     const std::string loads = "load" + std::to_string(bytes) + ".by";
     double fewest = 1e9;
@@ -308,13 +308,13 @@ void predict(tile::Facts& facts) {
 
 }  // namespace
 
-TILE_CHAPTER(.number = 9, .title = "What does an access of shared memory cost?", .kernels = {},
+TILE_CHAPTER(.number = 9, .title = "What does an access to shared memory cost?", .kernels = {},
              .counted = {1, 1, 1}, .sizes = {}, .predict = predict,
              .measure_rates = measure_patterns, .rates = pattern_rates())
 
 namespace {
 
-// A float or int array of the device for one test.
+// An array on the device, for one test.
 template <class T>
 struct Array {
   Array(const std::vector<T>& values, const char* name)
@@ -368,7 +368,7 @@ TEST_CASE("the model counts the wavefronts that the rule says" *
     CAPTURE(pattern.name);
     const Array<int> first({pattern.word.begin(), pattern.word.end()}, "first");
     const Array<float> out(std::vector<float>(32), "out");
-    // Pairs of lanes that store the same to the same word: a race, and meant.
+    // Some lanes store the same value to the same word: an intended race.
     const auto run = [&] {
       launch_pattern(pattern, dim3(1), dim3(32), first.data, out.data, 2);
     };
@@ -391,7 +391,7 @@ TEST_CASE("the clock shows the wavefronts of the rule, pattern by pattern" *
       CAPTURE(pattern.name);
       const double measured = record["rates"].at("cycles." + pattern.name).get<double>();
       const int rule = wavefronts_of(pattern);
-      // of another GPU this is news, not an error
+      // on another GPU, a difference is a finding and not an error
       WARN(std::lround(measured) == rule);
       if (reference) CHECK((measured > 0.99 * rule && measured < 1.15 * rule));
     }

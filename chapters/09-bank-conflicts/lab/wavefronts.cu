@@ -1,10 +1,10 @@
 // Tile by Tile, chapter 09, a lab: does time follow wavefronts?
 //
-// Question: kernels that differ from `large` in the wavefronts of one access: do they differ in
-// time accordingly? Here are the first edition of `grouped`, which divides signed numbers and
-// gained nothing, a map whose loads of Bs merge, and warps whose loads of Bs conflict, with Bs
-// padded and not. The program also says how surely one kernel is faster than another, in its
-// record and in the chapter's.
+// Question: do kernels that differ from `large` in the wavefronts of one access differ in time
+// accordingly? Idea: time the first edition of `grouped`, which divides signed numbers and
+// gained nothing, a map whose loads of Bs merge, and flat warps whose loads of Bs conflict,
+// with and without padding of Bs. The program also computes P(faster), from its own record and
+// from the chapter's.
 //
 // Build, run, verify:   ./tile run 09-wavefronts      ctest --preset model -R chapter09.wavefronts
 #include "common/bench/record.hpp"
@@ -13,7 +13,7 @@
 namespace {
 
 // [snippet config]
-// Where the words of the tiles lie, and which lane has which accumulators.
+// How the tiles lie in shared memory, and which lane has which accumulators.
 struct Layout {
   int pad_A = 0;         // words left free in As ...
   int rows_per_pad = 1;  // ... after every so many of its rows
@@ -45,8 +45,9 @@ struct Config {
                 "threads must copy whole tiles, a float4 at a time");
   static_assert(LAYOUT.pad_A % 4 == 0 && LAYOUT.pad_B % 4 == 0,
                 "a padded row must still begin at a multiple of 16 bytes");
-  static_assert(!LAYOUT.paired || WSUBM / TM % 2 == 0,
-                "lanes of a pair have two rows: a warp subtile needs an even number");
+  static_assert(
+      !LAYOUT.paired || WSUBM / TM % 2 == 0,
+      "the lanes of a pair take two rows of threads: a warp subtile needs an even number");
 };
 
 using Large = Config<128, 128, 16, 64, 64, 2, 8, 4, 3>;
@@ -76,8 +77,8 @@ constexpr __host__ __device__ Position warp_tile_of(int thread) {
   const int warpId = thread / 32;
   return {warpId / (C::BN / C::WN) * C::WM, warpId % (C::BN / C::WN) * C::WN};
 }
-// Paired, lane bits 1 to 3 choose the column and bits 0 and 4 the row, so that neighbouring
-// lanes want the same words of Bs.
+// If paired, lane bits 1 to 3 choose the column and bits 0 and 4 the row, so that neighbouring
+// lanes load the same words of Bs.
 template <class C>
 constexpr __host__ __device__ Position thread_tile_of(int thread) {
   constexpr int across = C::WSUBN / C::TN;  // threads side by side
@@ -247,7 +248,7 @@ void launch_warp_tiled(const tile::Gemm& g) {
 
 const tile::Case counted{256, 256, 256};
 
-// ---- How surely one kernel is faster than another
+// ---- How certain it is that one kernel is faster than another
 
 std::vector<double> times_of(const tile::Record& record, const char* kernel, int size) {
   const tile::Record* run = tile::find_run(record, kernel, size);
@@ -256,8 +257,8 @@ std::vector<double> times_of(const tile::Record& record, const char* kernel, int
   return ms;
 }
 
-// P(faster): the share of the pairs of a run of `kernel` and one of `large` in which the former
-// takes less time; pairs with equal times count by half.
+// P(faster): of all pairs of a run of `kernel` and one of `large`, the share in which the
+// former takes less time; pairs with equal times count half.
 double p_faster(const tile::Record& record, const char* kernel, int size) {
   const std::vector<double> its = times_of(record, kernel, size),
                             large = times_of(record, "large", size);
@@ -273,7 +274,7 @@ double median_of(std::vector<double>::const_iterator begin,
   return (end - begin) % 2 ? begin[half] : (begin[half - 1] + begin[half]) / 2;
 }
 
-// The two modes of a kernel's times, which are cut at the widest gap between neighbours.
+// The two modes of a kernel's times, separated at the widest gap between neighbouring times.
 void give_modes(tile::Facts& facts, const std::string& key, const std::vector<double>& ms) {
   auto slow = ms.begin() + 1;
   for (auto at = slow; at != ms.end(); ++at)
