@@ -57,6 +57,7 @@ constexpr __host__ __device__ Position load_B_of(int thread) {
 }
 // [/snippet maps]
 
+// [snippet head]
 // PREDICATED: whether residue tiles are possible, so that each access has to be checked.
 // UNROLLED: whether the loop over dotIdx is unrolled.
 template <bool PREDICATED, bool UNROLLED>
@@ -79,6 +80,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   const float* nextA = A + std::size_t(blockRow + rowA) * lda + colA;
   const float* nextB = B + std::size_t(rowB) * ldb + blockCol + colB;
   float acc[TM][TN] = {};  // the accumulators
+  // [/snippet head]
   for (int bkIdx = 0; bkIdx < K; bkIdx += BK) {
     // [snippet load]
     // Beyond the matrix a tile holds zeros, which add nothing to the dot product.
@@ -118,7 +120,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS)  //
   for (int i = 0; i < TM; ++i)
     for (int j = 0; j < TN; ++j) {
       const int row = blockRow + threadRow + i, col = blockCol + threadCol + j;
-      // the columns to the right are outside as well
+      // the rest of the row is outside as well
       if (PREDICATED && (row >= M || col >= N)) break;
       float* c = &C[std::size_t(row) * ldc + col];
       float result = alpha * acc[i][j];
