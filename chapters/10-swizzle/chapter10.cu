@@ -1,11 +1,11 @@
 // Tile by Tile, chapter 10: transpose and swizzle.
 //
 // Question: can the transposed store of A avoid bank conflicts without a word of padding?
-// Idea: permute the words within each row of As by XOR with bits of the row, shifted to where
-// the lanes of a warp leave bits of the bank unused. Which bits those are follows from the
-// lane map, and the rank of a small matrix of bits says whether the swizzle works.
-// Previous chapter: 09, bank conflicts and padding. The kernel is chapter 08's `large`, but for
-// where a word of As lies.
+// Idea: permute the words within each row of As by XORing bits of the row into the column,
+// shifted to bits of the bank that the lanes of a warp leave unused. Which bits those are
+// follows from the lane map; the rank of a small matrix of bits says whether a swizzle works.
+// Previous chapter: 09, bank conflicts and padding. The kernel is chapter 08's `large` with
+// another layout of As.
 //
 // Build, run, verify:   ./tile run 10      ctest --preset model -R chapter10
 #include "common/report/chapter.hpp"
@@ -55,7 +55,7 @@ struct Config {
       is_power_of_two(ROWS_A) && is_power_of_two(WSUBM) && is_power_of_two(TM) &&
           FLIPS < ROWS_A && FLIPS < WSUBM,
       "the swizzle must not flip a bit that the kernel adds to a swizzled column: else two elements "
-      "share a place, or one is read where it was not stored");
+      "share an address, or one is read from where it was not stored");
 };
 
 template <int DOWN, int UP>
@@ -70,7 +70,7 @@ struct Position {
   int row, col;
 };
 
-// Where the tile of a thread's warp begins in the block's tile.
+// Where a thread's warp tile begins in the block's tile.
 template <class C>
 constexpr __host__ __device__ Position warp_tile_of(int thread) {
   const int warpId = thread / 32;
@@ -82,8 +82,8 @@ constexpr __host__ __device__ Position thread_tile_of(int thread) {
   const int laneId = thread % 32;
   return {laneId / (C::WSUBN / C::TN) * C::TM, laneId % (C::WSUBN / C::TN) * C::TN};
 }
-// The first word of a thread's first float4 in the tile of A, and in the tile of B, as in
-// chapter 06.
+// The first word of a thread's first float4 in the tile of A, and in the tile of B (as in
+// chapter 06).
 template <class C>
 constexpr __host__ __device__ Position load_A_of(int thread) {
   return {thread / (C::BK / 4), thread % (C::BK / 4) * 4};
@@ -114,7 +114,7 @@ constexpr LaneBits bits_of(Word word) {
   return bits;
 }
 
-// The rank over GF(2) of these words, of which only the bits in `mask` count.
+// The rank over GF(2) of these words; only their bits in `mask` count.
 constexpr int rank(LaneBits bits, unsigned mask = ~0u) {
   int rank = 0;
   for (unsigned left : bits.word) {
@@ -126,13 +126,13 @@ constexpr int rank(LaneBits bits, unsigned mask = ~0u) {
   return rank;
 }
 
-// Each dimension that the bank lacks doubles the words that meet in a bank.
+// Each dimension that the bank lacks doubles the words in every bank that is used.
 constexpr int wavefronts_of(const LaneBits& bits) {
   return 1 << (rank(bits) - rank(bits, 31));
 }
 // [/snippet rank]
 
-// VECTORISED: tiles are whole and addresses divisible by 16.
+// VECTORISED: all tiles are whole, and every float4 is aligned to 16 bytes.
 template <class Config, bool VECTORISED>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     sgemm_swizzled(int M, int N, int K, float alpha,  //
@@ -200,16 +200,16 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
       // one row of As, one row of Bs: this thread's parts
       float regM[WMITER][TM], regN[WNITER][TN];
-      // What this row flips is the same for all threads, and a constant: the loop is unrolled.
+      // The bits that this row flips: a constant, because the loop is unrolled.
       const int flips = swizzle<Config>(dotIdx, 0);
-      // Bits from TM up move a thread's columns together; lower ones stay among them.
+      // Flips of TM and more move a thread's columns together; lower ones permute them.
       const float* rowOfAs = &As[dotIdx * BM + warpRow + (threadRow ^ flips / TM * TM)];
       for (int wm = 0; wm < WMITER; ++wm)
         for (int i = 0; i < TM; i += 4) {
           const float* from = rowOfAs + wm * WSUBM + (i ^ flips % TM / 4 * 4);
           const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-As
           const float words[4] = {four.x, four.y, four.z, four.w};
-          // The two lowest bits permute the words within a float4: only registers' names.
+          // The two lowest bits permute the words of a float4: only a choice of registers.
           for (int j = 0; j < 4; ++j) regM[wm][i + j] = words[j ^ flips % 4];
         }
       for (int wn = 0; wn < WNITER; ++wn)
@@ -274,7 +274,7 @@ bool is_aligned_16(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
 }
 
-// Whether every tile is whole and every float4 of a problem begins at a multiple of 16 bytes.
+// Whether all tiles are whole and every float4 is aligned to 16 bytes.
 template <class Config>
 bool can_vectorise(const tile::Gemm& g) {
   return g.M % Config::BM == 0 && g.N % Config::BN == 0 && g.K % Config::BK == 0 &&  //
@@ -303,7 +303,7 @@ constexpr int word_stored(int lanes, int down, int up, int lane) {
 }
 constexpr int NONE = 30;  // a shift that leaves no bit of a row
 
-// The arithmetic of the prose.
+// The predictions that the page cites.
 void predict(tile::Facts& facts) {
   const auto list = [](unsigned mask) {
     std::string bits;
@@ -311,7 +311,7 @@ void predict(tile::Facts& facts) {
       if (mask >> b & 1u) bits += (bits.empty() ? "" : ", ") + std::to_string(b);
     return bits.empty() ? "none" : bits;
   };
-  // The store of As with `lanes` lanes a row of A, and what each bit of the lane adds to it.
+  // A store into As with `lanes` lanes per row of A: which bits each bit of the lane flips.
   const auto describe = [&](const std::string& name, int lanes, int down, int up) {
     const LaneBits words = bits_of([&](int l) { return word_stored(lanes, down, up, l); });
     facts.predicted(name + ".store_As.address_rank", rank(words));
@@ -342,7 +342,7 @@ void predict(tile::Facts& facts) {
         double(Swizzled::WMITER * Swizzled::TM + Swizzled::WNITER * Swizzled::TN) /
             Swizzled::ACCUMULATORS,
         4, 4);
-  // Thread 101, which copies what follows from its number, and where its third word goes.
+  // Thread 101: what it copies, and where its third word goes.
   const auto [rowA, colA] = load_A_of<Swizzled>(101);
   const int row = colA + 2, place = swizzle<Swizzled>(row, rowA);
   facts.predicted("worked.rowA", rowA);
@@ -380,7 +380,7 @@ TEST_CASE("the result equals the one of chapter 08's order of additions bit for 
 
 using XorTwice = Large<0, 1>;  // col ^ (row << 1), which no kernel of the chapter uses
 
-// All stores of As that a block makes for a k-tile.
+// Checks all stores into As that a block makes for a k-tile.
 template <class C>
 void check_store_wavefronts(int each) {
   for (int warp = 0; warp < C::NUM_THREADS / 32; ++warp)
@@ -408,7 +408,7 @@ TEST_CASE("no two lanes of a store or load of As want different words of one ban
   const auto counts = tile::count(launch_default, {128, 128, 16});
   for (const char* tag : {"store-As", "load-As"})
     CHECK(tile::bank_conflict(counts, tag) == "");
-  // All warps and rows: eight lanes of a load want the same words, and two quarters merge.
+  // All warps and rows: eight lanes of a load read the same words, so two quarters merge.
   CHECK(tile::site(counts, "store-As").wavefronts == tile::site(counts, "store-As").requests);
   CHECK(tile::site(counts, "load-As").wavefronts ==
         2 * tile::site(counts, "load-As").requests);
@@ -437,7 +437,7 @@ TEST_CASE(
         whole = whole && swizzle<C>(row, col) / 4 * 4 == first;
         ordered = ordered && swizzle<C>(row, col) == first + col % 4;
       }
-    CHECK(whole);  // no XOR takes an aligned group of 2^n apart
+    CHECK(whole);  // no XOR splits an aligned group of 2^n words
     CHECK(ordered == in_order);
   };
   check(Swizzled{}, true);
@@ -468,7 +468,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "CUTLASS calls the chapter's swizzle Swizzle<2, 3, 6>, and it moves every offset of the tile alike") {
+    "CUTLASS's Swizzle<2, 3, 6> maps every offset of the tile as the chapter's swizzle does") {
   constexpr int B = 2, M = 3, S = 6;
   for (int offset = 0; offset < Swizzled::BK * Swizzled::BM; ++offset) {
     const int row = offset / Swizzled::BM, col = offset % Swizzled::BM;
@@ -511,7 +511,7 @@ void check_maps() {
         }) == "");
 }
 
-TEST_CASE("every element of C has one thread, and so has every word of As and Bs") {
+TEST_CASE("one thread computes each element of C, and one stores each word of As and Bs") {
   check_maps<Swizzled>();
   check_maps<XorRow>();
   check_maps<XorTwice>();

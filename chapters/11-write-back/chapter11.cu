@@ -1,9 +1,9 @@
 // Tile by Tile, chapter 11: coalesced write-back.
 //
 // Question: a thread owns eight neighbouring columns of C and stores them as two float4s. What
-// does such a store of the warp write? Idea: half of each of 32 sectors. Give the thread two
-// groups of four columns, half the warp's columns apart, and each store of the warp writes
-// whole sectors.
+// does such a store of a warp write? Half of each of 32 sectors. Idea: give the thread two
+// groups of four columns, half the warp tile's width apart, so that each store of the warp
+// writes whole sectors.
 // Previous chapter: 10. The kernel is chapter 08's, without a swizzle, and its epilogue is new.
 //
 // Build, run, verify:   ./tile run 11      ctest --preset model -R chapter11
@@ -28,7 +28,7 @@ struct Config {
   static constexpr int WSUBM = 32 * TM * TN / WSUBN;
   static constexpr int WMITER = WM / WSUBM;          // warp subtiles one below the other
   static constexpr int ACCUMULATORS = WM * WN / 32;  // per thread
-  // float4s of a thread in a row of C, and stores to write them
+  // float4s of a thread in a row of C: as many stores
   static constexpr int GROUPS = WNITER * TN / 4;
   static constexpr int NUM_THREADS = BM * BN / ACCUMULATORS;
   // rows of the tile of A that all threads together copy at once
@@ -63,7 +63,7 @@ struct Position {
   int row, col;
 };
 
-// Where the tile of a thread's warp begins in the block's tile.
+// Where a thread's warp tile begins in the block's tile.
 template <class C>
 constexpr __host__ __device__ Position warp_tile_of(int thread) {
   const int warpId = thread / 32;
@@ -75,8 +75,8 @@ constexpr __host__ __device__ Position thread_tile_of(int thread) {
   const int laneId = thread % 32;
   return {laneId / (C::WSUBN / C::TN) * C::TM, laneId % (C::WSUBN / C::TN) * C::TN};
 }
-// The first word of a thread's first float4 in the tile of A, and in the tile of B, as in
-// chapter 06.
+// The first word of a thread's first float4 in the tile of A, and in the tile of B (as in
+// chapter 06).
 template <class C>
 constexpr __host__ __device__ Position load_A_of(int thread) {
   return {thread / (C::BK / 4), thread % (C::BK / 4) * 4};
@@ -88,8 +88,8 @@ constexpr __host__ __device__ Position load_B_of(int thread) {
 // [/snippet maps]
 
 // [snippet column]
-// The column, in the warp's tile, of a lane's group-th float4 of a row of C: the columns that
-// it reads from Bs and writes to C.
+// The column, in the warp tile, of a lane's group-th float4 of a row of C. The lane reads
+// these columns from Bs and writes them to C.
 template <class C>
 constexpr __host__ __device__ int column_of(int lane, int group) {
   return group / (C::TN / 4) * C::WSUBN + thread_tile_of<C>(lane).col +
@@ -97,7 +97,7 @@ constexpr __host__ __device__ int column_of(int lane, int group) {
 }
 // [/snippet column]
 
-// VECTORISED: tiles are whole and addresses divisible by 16.
+// VECTORISED: all tiles are whole, and every float4 is aligned to 16 bytes.
 template <class Config, bool VECTORISED>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     sgemm_written_back(int M, int N, int K, float alpha,  //
@@ -202,8 +202,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       for (int group = 0; group < Config::GROUPS; ++group)
         cols[group] = blockCol + warpCol + column_of<Config>(laneId, group);
       if constexpr (VECTORISED) {
-        // All loads first: the compiler cannot tell that the second group is not what the
-        // first store writes, and would make its load wait.
+        // All loads first: the compiler cannot rule out that the first store writes what the
+        // second load reads, and would keep them in this order.
         if (beta != 0.0f) {
 #pragma unroll
           for (int group = 0; group < Config::GROUPS; ++group) {
@@ -242,7 +242,7 @@ bool is_aligned_16(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
 }
 
-// Whether every tile is whole and every float4 of a problem begins at a multiple of 16 bytes.
+// Whether all tiles are whole and every float4 is aligned to 16 bytes.
 template <class Config>
 bool can_vectorise(const tile::Gemm& g) {
   return g.M % Config::BM == 0 && g.N % Config::BN == 0 && g.K % Config::BK == 0 &&  //
@@ -273,7 +273,7 @@ void launch_written_back(const tile::Gemm& g) {
 constexpr auto launch_default = launch_written_back<Split>;
 // [/snippet launch]
 
-// Blocks that do nothing, as many on an SM as of the kernel: their shared memory is not used.
+// Blocks that do nothing. Unused shared memory limits them to as many per SM as the kernel's.
 template <class Config>
 constexpr std::size_t CROWDING = std::size_t(tile::h200.shared_bytes / Config::BLOCKS -
                                              tile::h200.reserved_shared);
@@ -285,8 +285,8 @@ void start_empty(const tile::Gemm& g) {
                CROWDING<Config>);
 }
 
-// A problem of `size` x `size` results, where the epilogue weighs. `launches` in a row are
-// timed as one: a single one that takes microseconds would drown in its launch.
+// A `size` x `size` matrix C, and a K so small that the epilogue counts. `launches` launches
+// in a row are timed as one: in a single one, the overhead of launching could dominate.
 struct Problem {
   std::string key, label;
   int size, K, launches;
@@ -336,8 +336,8 @@ void measure(tile::RateSink& sink) {
                        "fill");
     }
     for (const int beta : {0, 1}) {
-      // beta * C + A * B would grow from launch to launch; alpha = 0 keeps it, and the work is
-      // the same.
+      // With alpha = 0, C does not grow from launch to launch, and the kernel does the same
+      // work.
       const tile::Gemm g{p.size,      p.size, p.K,         0,           matrices[0], p.K,
                          matrices[1], p.size, float(beta), matrices[2], p.size};
       for (const Variant& v : variants_for(p, beta)) {
@@ -355,8 +355,8 @@ void measure(tile::RateSink& sink) {
 constexpr void (*measure)(tile::RateSink&) = nullptr;
 #endif
 
-// Where warp 0 stores a group of float4s to C, with rows of `stride` words; with 0, where it
-// loads them from a row of Bs.
+// Where warp 0 stores a group of float4s to C, with rows of `stride` words; with a stride of
+// 0, where it loads them from a row of Bs.
 template <class C>
 simt::WarpAccess access_of(int group, int stride) {
   simt::WarpAccess access{.active = ~0u, .size = 16};
@@ -368,7 +368,7 @@ simt::WarpAccess access_of(int group, int stride) {
 
 using FlatSplit = Config<128, 128, 16, 16, 128, 2, 8, 4, 2>;  // a warp of two rows of 16 lanes
 
-// The arithmetic of the prose.
+// The predictions that the page cites.
 void predict(tile::Facts& facts) {
   const auto describe = [&]<class C>(const std::string& name, C) {
     facts.predicted(name + ".request.sectors",
@@ -385,7 +385,7 @@ void predict(tile::Facts& facts) {
   describe("tall", Tall{});
   describe("tall_split", TallSplit{});
   describe("flat_split", FlatSplit{});
-  // Thread 101, its first row of results.
+  // Thread 101: its first row of accumulators.
   const auto worked = [&]<class C>(const std::string& name, C) {
     facts.predicted(name + ".row", warp_tile_of<C>(101).row + thread_tile_of<C>(101).row);
     for (int group = 0; group < C::GROUPS; ++group) {
@@ -483,7 +483,7 @@ TEST_CASE("4096 x 4096 results in half sectors make 2,097,152 excess sectors of 
         138412032);
 }
 
-TEST_CASE("empty blocks crowd an SM as those of the kernels do") {
+TEST_CASE("as many empty blocks are resident on an SM as blocks of the kernel") {
   const auto blocks = []<class C>(C) {
     return tile::occupancy(tile::h200, C::NUM_THREADS, 1, int(CROWDING<C>)).blocks;
   };

@@ -1,8 +1,8 @@
 // Tile by Tile, a lab of chapter 10: what do bank conflicts cost when nothing else changes?
 //
 // The chapter's kernel with one more argument, `mask`: its swizzle is
-// col ^ (((row >> 2) & mask) << 3), in stores and loads alike. With mask 0, 1 and 3 the stores
-// of As find four, two and one words in a bank, the results are right each time, and the
+// col ^ (((row >> 2) & mask) << 3), in stores and loads. With a mask of 0, 1 and 3 a store
+// into As puts four, two and one words into a bank. The results are right each time, and the
 // machine code is the same.
 //
 // Build, run, verify:   ./tile run 10-mask      ctest --preset model -R chapter10.mask
@@ -61,7 +61,7 @@ struct Config {
       is_power_of_two(ROWS_A) && is_power_of_two(WSUBM) && is_power_of_two(TM) &&
           FLIPS < ROWS_A && FLIPS < WSUBM,
       "the swizzle must not flip a bit that the kernel adds to a swizzled column: else two elements "
-      "share a place, or one is read where it was not stored");
+      "share an address, or one is read from where it was not stored");
 };
 
 using Masked = Config<128, 128, 16, 64, 64, 2, 8, 4, 3, 2, 3>;  // as the chapter's `swizzled`
@@ -70,7 +70,7 @@ struct Position {
   int row, col;
 };
 
-// Where the tile of a thread's warp begins in the block's tile.
+// Where a thread's warp tile begins in the block's tile.
 template <class C>
 constexpr __host__ __device__ Position warp_tile_of(int thread) {
   const int warpId = thread / 32;
@@ -82,8 +82,8 @@ constexpr __host__ __device__ Position thread_tile_of(int thread) {
   const int laneId = thread % 32;
   return {laneId / (C::WSUBN / C::TN) * C::TM, laneId % (C::WSUBN / C::TN) * C::TN};
 }
-// The first word of a thread's first float4 in the tile of A, and in the tile of B, as in
-// chapter 06.
+// The first word of a thread's first float4 in the tile of A, and in the tile of B (as in
+// chapter 06).
 template <class C>
 constexpr __host__ __device__ Position load_A_of(int thread) {
   return {thread / (C::BK / 4), thread % (C::BK / 4) * 4};
@@ -92,14 +92,14 @@ template <class C>
 constexpr __host__ __device__ Position load_B_of(int thread) {
   return {thread / (C::BN / 4), thread % (C::BN / 4) * 4};
 }
-// The column at which an element of the transposed tile is stored in its row of As: `mask` says
-// which bits of the row count.
+// The column at which an element of the transposed tile is stored in its row of As; `mask`
+// says which bits of the row are used.
 template <class C>
 constexpr __host__ __device__ int swizzle(int row, int col, int mask) {
   return col ^ ((row >> C::DOWN & mask) << C::UP);
 }
 
-// VECTORISED: tiles are whole and addresses divisible by 16.
+// VECTORISED: all tiles are whole, and every float4 is aligned to 16 bytes.
 template <class Config, bool VECTORISED>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     sgemm_masked(int M, int N, int K, float alpha,  //
@@ -166,9 +166,9 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
       // one row of As, one row of Bs: this thread's parts
       float regM[WMITER][TM], regN[WNITER][TN];
-      // the same for all threads, but known only when the kernel runs
+      // the same for all threads, but known only at run time
       const int flips = swizzle<Config>(dotIdx, 0, mask);
-      // Bits from TM up move a thread's columns together; lower ones stay among them.
+      // Flips of TM and more move a thread's columns together; lower ones permute them.
       const float* rowOfAs = &As[dotIdx * BM + warpRow + (threadRow ^ flips / TM * TM)];
       for (int wm = 0; wm < WMITER; ++wm)
         for (int i = 0; i < TM; i += 4) {
@@ -247,14 +247,14 @@ void launch_masked(const tile::Gemm& g) {
 }
 
 struct Variant {
-  int words;  // that a store of As finds in a bank: as many wavefronts
+  int words;  // that a store into As puts into a bank: as many wavefronts
   tile::Launcher launch;
 };
 const std::array<Variant, 3> variants{
     {{4, launch_masked<0>}, {2, launch_masked<1>}, {1, launch_masked<3>}}};
 
-// Wavefronts of the stores of As for a warp-wide multiply-add: a warp stores a word of each
-// lane for every BN of them.
+// Wavefronts of stores into As per warp-wide multiply-add: a warp stores once for every BN
+// of these.
 double stores_per_fma(const Variant& v) { return v.words / double(Masked::BN); }
 
 constexpr std::array sizes{2048, 4096};
@@ -262,8 +262,8 @@ std::string rate_name(int size, const std::string& what) {
   return "masked." + std::to_string(size) + "." + what;
 }
 
-// At each size, for each variant the cycles of an SM for a warp-wide multiply-add, and the
-// price of a wavefront, fitted to them.
+// For each size, the cycles of an SM per warp-wide multiply-add in each variant, and the cost
+// of a wavefront ("price" in the record), fitted to them.
 std::vector<tile::Chapter::Rate> rates() {
   std::vector<tile::Chapter::Rate> rates;
   for (const int size : sizes) {
@@ -271,17 +271,19 @@ std::vector<tile::Chapter::Rate> rates() {
     for (const Variant& v : variants)
       rates.push_back(
           {rate_name(size, std::to_string(v.words)),
-           "cycles for a multiply-add, words in a bank: " + std::to_string(v.words) + at});
+           "cycles per multiply-add, words in a bank: " + std::to_string(v.words) + at});
     rates.push_back(
-        {rate_name(size, "price"), "cycles for a wavefront of the stores of A" + at});
-    rates.push_back({rate_name(size, "price.low"), "the same, the lowest of nine rounds"});
-    rates.push_back({rate_name(size, "price.high"), "the same, the highest of nine rounds"});
+        {rate_name(size, "price"), "cycles per wavefront of the stores into As" + at});
+    rates.push_back(
+        {rate_name(size, "price.low"), "the same, the lowest of nine repetitions"});
+    rates.push_back(
+        {rate_name(size, "price.high"), "the same, the highest of nine repetitions"});
   }
   return rates;
 }
 
 #if TILE_ON_GPU
-// The slope of the straight line through the points (x, y) that least squares gives.
+// The slope of the least-squares line through the points (x, y).
 double slope_of(const std::vector<double>& x, const std::vector<double>& y) {
   const double mean = std::accumulate(x.begin(), x.end(), 0.0) / double(x.size());
   double xy = 0, xx = 0;
@@ -292,9 +294,9 @@ double slope_of(const std::vector<double>& x, const std::vector<double>& y) {
   return xy / xx;
 }
 
-// The variants are interleaved, so that no drift of the GPU's clock looks like a price.
+// The variants are interleaved, so that a drift of the GPU's clock does not look like a cost.
 void measure(tile::RateSink& sink) {
-  constexpr int ROUNDS = 9;
+  constexpr int REPETITIONS = 9;
   int sms = 0, khz = 0;
   tile::cuda_check(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0),
                    "multiprocessor count");
@@ -303,29 +305,29 @@ void measure(tile::RateSink& sink) {
     const tile::Rotation rotation({size, size, size});
     const double cycles_per_ms = double(khz) * sms / (std::pow(size, 3) / 32);
     std::array<std::vector<double>, variants.size()> cycles;
-    std::vector<double> prices;
-    for (int round = 0; round < ROUNDS; ++round) {
+    std::vector<double> costs;
+    for (int repetition = 0; repetition < REPETITIONS; ++repetition) {
       std::vector<double> stores, values;
       for (std::size_t i = 0; i < variants.size(); ++i) {
         stores.push_back(stores_per_fma(variants[i]));
         values.push_back(cycles_per_ms * tile::median_ms(variants[i].launch, rotation, 20));
         cycles[i].push_back(values.back());
       }
-      prices.push_back(slope_of(stores, values));
+      costs.push_back(slope_of(stores, values));
     }
     for (std::size_t i = 0; i < variants.size(); ++i)
       sink.rate(rate_name(size, std::to_string(variants[i].words)),
                 tile::spread_of(cycles[i]).median);
-    sink.rate(rate_name(size, "price"), tile::spread_of(prices).median);
-    sink.rate(rate_name(size, "price.low"), *std::min_element(prices.begin(), prices.end()));
-    sink.rate(rate_name(size, "price.high"), *std::max_element(prices.begin(), prices.end()));
+    sink.rate(rate_name(size, "price"), tile::spread_of(costs).median);
+    sink.rate(rate_name(size, "price.low"), *std::min_element(costs.begin(), costs.end()));
+    sink.rate(rate_name(size, "price.high"), *std::max_element(costs.begin(), costs.end()));
   }
 }
 #else
 constexpr void (*measure)(tile::RateSink&) = nullptr;
 #endif
 
-// TFLOP/s of a GPU whose SMs take a cycle for a warp-wide multiply-add.
+// The TFLOP/s of a GPU whose SMs take one cycle per warp-wide multiply-add.
 void predict(tile::Facts& facts) {
   facts.predicted("tflops_times_cycles", tile::h200.sms * tile::h200.clock_ghz * 64 * 1e-3, 3);
 }
@@ -346,7 +348,7 @@ TEST_CASE("the results are right whatever the mask is") {
 }
 
 #if TILE_ON_MODEL
-TEST_CASE("the stores have the conflicts that the mask leaves, and the loads have none" *
+TEST_CASE("the stores have the bank conflicts that the mask leaves, and the loads have none" *
           doctest::test_suite("model")) {
   for (const Variant& v : variants) {
     CAPTURE(v.words);
@@ -354,7 +356,7 @@ TEST_CASE("the stores have the conflicts that the mask leaves, and the loads hav
     const auto &store = tile::site(counts, "store-As"), &load = tile::site(counts, "load-As");
     CHECK(store.wavefronts == std::uint64_t(v.words) * store.requests);
     CHECK(load.wavefronts == 2 * load.requests);
-    // a warp-wide multiply-add is 32 of them
+    // a warp-wide multiply-add is 32 multiply-adds
     CHECK(stores_per_fma(v) == double(store.wavefronts) / (128 * 128 * 32 / 32));
   }
 }

@@ -18,7 +18,7 @@ enum class Writing {
   words,       // the same sectors word by word, in eight
   twice,       // whole sectors, and all of them again
   parts,       // left halves of all sectors, then right halves
-  parts_late,  // the same, but everything else that the warp writes comes between
+  parts_late,  // the same, but only after the left halves of all that the warp writes
   left_parts   // left halves only
 };
 constexpr int PIECE = 256;  // words: 32 sectors
@@ -65,14 +65,14 @@ __global__ void write_sectors(float* out, int sweeps) {
             *word = value;  //@ write-word
           else
             *reinterpret_cast<float4*>(word) = four;  //@ write-four
-          // Or the compiler would drop what `twice` writes first.
+          // Without this, the compiler would drop the first stores of `twice`.
           __syncwarp();
         }
       }
 }
 
-// Memory that all warps of a full GPU write together: what stays in L2, and what is far too
-// large for it.
+// The memory that all warps of a full GPU write together: small enough to stay in L2, or far
+// too large for it.
 struct Place {
   std::string key;
   int pieces, sweeps;
@@ -85,7 +85,7 @@ constexpr std::size_t words_written(int sms, const Place& place) {
 }
 
 using WritingKernel = void (*)(float*, int);
-// A way of writing, as tables call it, and its kernels for the two places.
+// A way of writing: its name in tables, and its kernels for the two places.
 struct Writer {
   std::string name;
   Writing writing;
@@ -95,7 +95,7 @@ struct Writer {
     return place.pieces == FEW_PIECES ? few_pieces : many_pieces;
   }
   std::string key(const Place& place) const { return "write." + place.key + "." + name; }
-  // Part of the name of the kernel's function, by which a profiler's reports are recognised.
+  // Part of the name of the kernel's function, which identifies it in the profiler's reports.
   std::string part_of_name(const Place& place) const {
     return "WritingE" + std::to_string(int(writing)) + "ELi" + std::to_string(place.pieces) +
            "E";
@@ -118,7 +118,7 @@ std::vector<tile::Chapter::Profiled> profiled() {
   return all;
 }
 
-// Of each way of writing, microseconds of a sweep.
+// Microseconds per sweep for each way of writing.
 std::vector<tile::Chapter::Rate> rates() {
   std::vector<tile::Chapter::Rate> rates;
   for (const Place& place : {in_l2, to_dram})
@@ -155,7 +155,7 @@ void measure(tile::RateSink& sink) {
   });
 }
 
-// For a profiler: each way of writing once.
+// For a profiler: runs each way of writing once.
 void profile() {
   for_each_writing([](const Writer&, const Place&, const auto& launch) { launch(); });
   tile::cuda_check(cudaDeviceSynchronize(), "write_sectors");
@@ -165,7 +165,7 @@ constexpr void (*measure)(tile::RateSink&) = nullptr;
 constexpr void (*profile)() = nullptr;
 #endif
 
-// What a warp does to write a piece: requests, bytes, and sectors touched, request by request.
+// What a warp needs to write a piece: requests, bytes, and the sectors that these touch.
 double requests_of_a_piece(Writing writing) {
   return visits_of(writing) * requests_of(writing);
 }
@@ -185,8 +185,8 @@ double sectors_of_a_piece(Writing writing) {
   return sectors;
 }
 
-// The arithmetic of the prose: what each explanation makes of the ways of writing, as multiples
-// of `whole`.
+// The predictions that the page cites: the time of each way of writing as a multiple of
+// `whole`, if it is proportional to requests, to bytes, or to sectors.
 void predict(tile::Facts& facts) {
   for (const Writer& w : writers) {
     const auto multiple = [&](const std::string& explanation, auto cost) {
@@ -207,7 +207,8 @@ TILE_CHAPTER(.number = 11, .title = "Coalesced write-back", .kernels = {},
              .counted = {1, 1, 1}, .sizes = {}, .predict = predict, .measure_rates = measure,
              .profile = profile, .profiled = profiled(), .rates = rates())
 
-TEST_CASE("what is to stay in L2 fits, and what is to go to DRAM does not fit a quarter") {
+TEST_CASE(
+    "what stays in L2 takes less than half of it, what goes to DRAM four times as much") {
   const double l2 = 50e6;  // of an H100 by its whitepaper; that of an H200 is no smaller
   CHECK(4.0 * double(words_written(tile::h200.sms, in_l2)) < l2 / 2);
   CHECK(4.0 * double(words_written(tile::h200.sms, to_dram)) > 4 * l2);
@@ -226,7 +227,7 @@ std::vector<float> memory_after(const Writer& writer, int sweeps) {
   return values;
 }
 
-TEST_CASE("every way of writing writes every word, or the left halves of sectors") {
+TEST_CASE("each way of writing writes every word, or the left half of every sector") {
   for (const Writer& w : writers) {
     const std::vector<float> values = memory_after(w, 3);
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -265,7 +266,7 @@ TEST_CASE("each way of writing makes its requests, and touches its sectors" *
   }
 }
 
-TEST_CASE("a lane's right half follows its left one at once, or after all of its left ones" *
+TEST_CASE("a lane writes a right half right after the left one, or after all its left halves" *
           doctest::test_suite("model")) {
   for (const Writer& w : writers) {
     std::vector<std::int64_t> bytes;

@@ -1,9 +1,9 @@
 // Tile by Tile, chapter 12, lab: other tiles.
 //
 // Question: do prefetching and the second buffer gain as much with deeper k-tiles, and with
-// more warps per block? And what happens where they need registers that are not left? The
-// kernel is chapter 12's, with a configuration that also varies tile, warps and bound on
-// registers.
+// more warps per block? And what happens where they need more registers than are left? The
+// kernel is chapter 12's, with a configuration that also varies the tile, the warps and the
+// bound on registers.
 //
 // Build, run, verify:   ./tile run 12-tiles      ctest --preset model -R chapter12.tiles
 #include "common/report/chapter.hpp"
@@ -297,7 +297,7 @@ void launch_pipelined(const tile::Gemm& g) {
                g.ldb, g.beta, g.C, g.ldc);
 }
 
-// Calls f(name, configuration) for every kernel of this chapter.
+// Calls f(name, configuration) for every kernel of this lab.
 template <class F>
 void for_each_config(F&& f) {
   f("deep_single", DeepTile<Schedule::unpipelined>{});
