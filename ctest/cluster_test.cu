@@ -183,7 +183,7 @@ TEST_CASE("a grid is cut into whole clusters") {
                    "grid.x is 7, not a multiple of the 2 blocks of a cluster along it: round the grid up"},
         {dim3(2, 3, 3), dim3(1, 1, 2),
          "grid.z is 3, not a multiple of the 2 blocks of a cluster along it: round the grid up"},
-        {dim3(16), dim3(16), "a cluster of 16 blocks: 1 to 8 are what every GPU with clusters takes"}})
+        {dim3(16), dim3(16), "a cluster of 16 blocks: every GPU with clusters supports 1 to 8"}})
     CHECK_THROWS_WITH_AS(tile::launch_in_clusters(write_ranks, grid, cluster, 1, 0, out.device()), complaint,
                          std::invalid_argument);
 }
