@@ -93,10 +93,10 @@ TEST_CASE("what a halo's barriers are for") {
   HaloSums sums;
   const auto said = [&](Halo how) { return said_by([&] { run([&] { sums.launch(how); }); }); };
   CHECK(says(said(Halo::no_first_barrier), "cluster: sum_with_neighbours, cluster_test.cu:",
-             "reads shared memory of block (", "which may not have begun: no cluster barrier lies before"));
+             "reads shared memory of block (", "which may not have started: no cluster barrier precedes"));
   for (const Halo how : {Halo::block_barrier, Halo::written_late, Halo::overwritten})
     CHECK(says(said(how), "race: sum_with_neighbours, cluster_test.cu:", "with no cluster barrier between"));
-  CHECK(says(said(Halo::no_last_barrier), "which has ended: no cluster barrier keeps it"));
+  CHECK(says(said(Halo::no_last_barrier), "which has ended: no cluster barrier makes it wait"));
 }
 
 TEST_CASE("accesses to another block's shared memory are counted as what they are") {
@@ -151,7 +151,7 @@ TEST_CASE("cooperative groups know a cluster, its barrier and its shared memory"
   }
 #if TILE_ON_MODEL
   CHECK(says(said_in_clusters(pass_on, BLOCKS, CLUSTER, 64, true, in, out, ranks, false),
-             "which may not have begun: no cluster barrier lies before"));
+             "which may not have started: no cluster barrier precedes"));
 #endif
 }
 
@@ -266,7 +266,7 @@ TEST_CASE("what a copy to several blocks needs") {
   CHECK(says(said(Multicast::no_empty_wait), "asynchronously writes words["));
   CHECK(says(said(Multicast::few_bytes), "bytes"));
   CHECK(says(said(Multicast::one_bit_missing), "bytes are missing"));
-  CHECK(says(said(Multicast::bit_too_many), "copies to blocks 0x7, of a cluster of 2"));
+  CHECK(says(said(Multicast::bit_too_many), "copies to blocks 0x7 of a cluster that has 2"));
 }
 
 TEST_CASE("a multicast is one copy, and its bytes come to each block") {
@@ -444,23 +444,23 @@ TEST_CASE("what is wrong with the use of a cluster") {
       auto addresses = tile::array<int*>("addresses", 1);
       return said_in_clusters(use, 2, 2, 32, traced, addresses, out, how);
     };
-    CHECK(says(said(Use::twice), "arrives at the cluster's barrier again"));
-    CHECK(says(said(Use::unarrived), "at which it has not arrived"));
+    CHECK(says(said(Use::twice), "arrives at the cluster barrier a second time"));
+    CHECK(says(said(Use::unarrived), "without having arrived"));
     CHECK(says(said(Use::rank), "maps words[0] to block 2 of its cluster, which has 2"));
     CHECK(says(said(Use::past), "bytes past the end of "));
-    CHECK(says(said(Use::global), "which is in none of its __shared__ arrays"));
+    CHECK(says(said(Use::global), "but it is in none of its __shared__ arrays"));
     CHECK(says(said(Use::anothers), ""));  // passed to the block whose memory it is
     CHECK(says(said(Use::missing), "deadlock: use, cluster_test.cu:",
-               "waits at the cluster's barrier: 32 of 64 threads that have not returned are there",
+               "waits at the cluster barrier: 32 of 64 threads that have not returned have arrived",
                "of block (1,0,0), with 31 threads more, waits for phase 0 (parity 0) of mbarrier never[0]"));
     CHECK(says(said(Use::elsewhere), "of block (1,0,0), with 30 threads more, waits at"));
     auto address = tile::array<int*>("address", 1);
     auto taken = tile::array<int>("taken", 1), out = tile::array<int>("out", 1);
     CHECK(says(said_in_clusters(pass_address, 4, 2, 4, traced, address, taken, out), "cluster: pass_address",
                "block (2,0,0), thread (0,0,0) reads shared memory of block (1,0,0) at address",
-               ": only blocks of one cluster reach each other's"));
+               ": only blocks of one cluster can access each other's"));
     if (!traced) {
-      CHECK(says(said(Use::after), "which has ended: no cluster barrier keeps it"));
+      CHECK(says(said(Use::after), "which has ended: no cluster barrier makes it wait"));
       continue;
     }
     CHECK(says(said(Use::after), "of block (1,0,0)"));

@@ -177,7 +177,7 @@ TEST_CASE("leading dimensions may be wider than any memory") {
   CHECK(tile::check(multiply, far).ok());
   CHECK(tile::check(multiply_and_write_padding, far).message == "wrote C's padding at row 0, column 4");
   far.M = 1 << 18;  // 2^50 bytes
-  CHECK_THROWS_WITH_AS(tile::Operands{far}, "this computer has no 1073741828 MiB to reserve for A",
+  CHECK_THROWS_WITH_AS(tile::Operands{far}, "this computer cannot reserve 1073741828 MiB for A",
                        tile::machine::OutOfMemory);
 }
 

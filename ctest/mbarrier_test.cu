@@ -89,7 +89,7 @@ TEST_CASE("bytes may come before they are announced") {
 
 TEST_KERNEL("bytes that come when their phase is over are too many", announce_one_of_two, float, 1, 1,
             "bulk copy: announce_one_of_two, mbarrier_test.cu:", "copies 16 bytes for mbarrier full[0] (address 0x",
-            " in phase 0, which was over before they came: fewer bytes were announced than copied") {
+            " in phase 0, which was over before they landed: fewer bytes were expected than copied") {
   __shared__ __align__(16) float words[8];
   __shared__ std::uint64_t full;
   ptx::mbarrier_init(&full, 1);
@@ -118,16 +118,16 @@ __global__ void use(std::uint64_t* global, Use how) {
 TEST_CASE("an mbarrier is used as one") {
   auto global = tile::array<std::uint64_t>("global", 4);
   const auto said = [&](Use how) { return said_of(use, 1, 1, global, how); };
-  CHECK(says(said(Use::twice), "initialises mbarrier mbarrier[0] (address 0x", ", which it is already"));
-  CHECK(says(said(Use::for_nobody), " for 0 arrivals; 1 to 1048575 are possible"));
-  CHECK(
-      says(said(Use::uninitialised), "arrives at mbarrier mbarrier[0] (address 0x", ", which nobody has initialised"));
-  CHECK(says(said(Use::misaligned), ", which is not a multiple of 8"));
+  CHECK(says(said(Use::twice), "initialises mbarrier mbarrier[0] (address 0x", ", which has already been initialised"));
+  CHECK(says(said(Use::for_nobody), " for 0 arrivals; it must be 1 to 1048575"));
+  CHECK(says(said(Use::uninitialised), "arrives at mbarrier mbarrier[0] (address 0x",
+             ", which has not been initialised"));
+  CHECK(says(said(Use::misaligned), ", whose address is not a multiple of 8"));
   CHECK(says(said(Use::global), ", which is not in shared memory"));
   CHECK(says(said(Use::beyond), "out of bounds: use"));
-  CHECK(says(said(Use::third_parity), " with parity 2, which is 0 or 1"));
+  CHECK(says(said(Use::third_parity), " with parity 2, which must be 0 or 1"));
   CHECK(says(said(Use::as_memory), "reads mbarrier mbarrier[0]", " as ordinary memory"));
-  CHECK(says(said(Use::many_bytes), ": 1048576 bytes are announced, and a phase takes 1048575 at most"));
+  CHECK(says(said(Use::many_bytes), ": 1048576 bytes are expected, but a phase can expect at most 1048575"));
 }
 
 TEST_KERNEL("a lane that waits for ever is told, not those that wait for it", lanes_that_part, float, 1, 32,
@@ -294,8 +294,9 @@ TEST_CASE("copies into shared memory") {
   auto in = tile::array<float>("in", 64), out = tile::array<float>("out", 64);
   const auto said = [&](const Loading& how) { return said_of(load, 1, 64, in, out, how); };
   CHECK(says(said({}), ""));
-  CHECK(says(said({.waits = false}), "bulk copy: load, mbarrier_test.cu:",
-             "a copy to words[0] that may still be on its way when the block ends: nobody waits for mbarrier full[0]"));
+  CHECK(
+      says(said({.waits = false}), "bulk copy: load, mbarrier_test.cu:",
+           "a copy to words[0] that may still be in flight when the block ends: no thread waits for mbarrier full[0]"));
   CHECK(says(said({.for_another = true}), "may still be on its way when the block ends"));
   CHECK(says(said({.bytes = 60}), "copies 60 bytes in bulk, which must be a multiple of 16"));
   CHECK(says(said({.to = 1}), "misaligned: load"));
@@ -326,7 +327,7 @@ TEST_CASE("a tensor map is one that the host has made, and in the device's memor
   const auto map = tile::tensor_map(in.device(), {8, 8, 8, 4, 8});
   maps.set({map, {}});
   CHECK(says(said_of(load_with, 1, 1, maps, out), ""));
-  CHECK(says(said_of(load_with, 1, 1, maps.device() + 1, out), "that tensor_map has not made"));
+  CHECK(says(said_of(load_with, 1, 1, maps.device() + 1, out), "that was not made by tensor_map"));
   CHECK(says(said_of(load_with, 1, 1, &map, out), "out of bounds: load_with"));
 }
 
@@ -434,10 +435,10 @@ TEST_CASE("registers move within a block, and who wants more than it has waits f
   CHECK(says(said_of(share_registers<240, 24>, 1, 384, out), ""));
   CHECK(says(said_of(share_registers<224, 56>, 1, 384, out), ""));
   // Of 168 each for 384 threads, 240 for 256 leave 24 for 128. With 248 seven of eight warps get theirs.
-  CHECK(says(
-      said_of(share_registers<248, 24>, 1, 384, out), "deadlock: share_registers",
-      "waits at setmaxnreg.inc 248: its warp wants 2560 registers more, and 512 of the 64512 that its block has at "
-      "most are free"));
+  CHECK(
+      says(said_of(share_registers<248, 24>, 1, 384, out), "deadlock: share_registers",
+           "waits at setmaxnreg.inc 248: its warp needs 2560 more registers, and 512 of at most 64512 of its block are "
+           "free"));
   CHECK(says(said_of(share_registers<240, 32>, 1, 384, out), "waits at setmaxnreg.inc 240: "));
   CHECK(says(said_untraced(share_registers<248, 24>, 1, 384, out), "setmaxnreg.inc 248"));
 }
@@ -456,12 +457,12 @@ __global__ void change_unlike(float* out, Unlike how) {
 TEST_CASE("four warps change their registers alike") {
   auto out = tile::array<float>("out", 384);
   CHECK(says(said_of(share_registers<200, 24>, 1, 320, out), "registers: share_registers",
-             "four warps must, from a multiple of four on: the block has 10"));
+             "but a whole warpgroup of four warps must: the block has 10"));
   const auto said = [&](Unlike how) { return said_of(change_unlike, 1, 128, out, how); };
   CHECK(says(said(Unlike::other_number),
              "thread (64,0,0) executes setmaxnreg.dec 32, and thread (0,0,0) setmaxnreg.dec 40 at mbarrier_test.cu:"));
-  CHECK(
-      says(said(Unlike::one_warp_none), "setmaxnreg.dec 40 in warp 0, and warp 2 of the same four has ended without"));
+  CHECK(says(said(Unlike::one_warp_none),
+             "setmaxnreg.dec 40 in warp 0, but warp 2 of the same warpgroup has ended without"));
   CHECK(says(said(Unlike::one_lane_none), "waits at setmaxnreg.dec 40 for the other lanes of its warp"));
 }
 
@@ -502,7 +503,7 @@ TEST_CASE("four warps change their registers by one instruction") {
   };
   CHECK(says(said(Twice::by_warp, 128), "registers: change_by_two_instructions",
              "thread (64,0,0) executes setmaxnreg.dec 40, and thread (0,0,0) setmaxnreg.dec 40 at mbarrier_test.cu:",
-             ": four warps execute one instruction"));
+             ": the warps of a warpgroup must execute the same instruction"));
   CHECK(says(said(Twice::by_lane, 128),
              "thread (7,0,0) executes setmaxnreg.dec 40, and thread (0,0,0) setmaxnreg.dec 40 at mbarrier_test.cu:"));
   CHECK(

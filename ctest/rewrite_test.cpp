@@ -116,8 +116,8 @@ TEST_CASE("__shared__ variables become references to where the running block has
     CHECK(in_kernel(same) == same + " }");
   for (const std::string refused : {"__shared__ int a = 3;", "__shared__ int (*a)[4];",
                                     "__shared__ struct { int i; } a;", "extern __shared__ int a;"})
-    CHECK(contains(rewritten("void k() { " + refused + " }"), "a __shared__ variable is declared in the kernel"));
-  CHECK(contains(rewritten("__shared__ int a[4];"), "a __shared__ variable is declared in the kernel"));
+    CHECK(contains(rewritten("void k() { " + refused + " }"), "declare a __shared__ variable in the kernel"));
+  CHECK(contains(rewritten("__shared__ int a[4];"), "declare a __shared__ variable in the kernel"));
 }
 
 TEST_CASE("dynamic shared memory is declared in a kernel, its words in any order") {
@@ -126,7 +126,7 @@ TEST_CASE("dynamic shared memory is declared in a kernel, its words in any order
     std::string text = rewritten("void k() { " + order + " }");
     std::erase(text, ' ');
     CHECK(text == "voidk(){auto*consts=static_cast<n::T*>(simt::device::dynamic_shared(\"s\"));}");
-    CHECK(contains(rewritten(order), "a __shared__ variable is declared in the kernel"));
+    CHECK(contains(rewritten(order), "declare a __shared__ variable in the kernel"));
   }
 }
 
