@@ -110,8 +110,7 @@ TEST_CASE("an FP32 kernel is not given other operands") {
   tile::Case c{4, 4, 4};
   c.types.A = bf16;
   CHECK_THROWS_WITH_AS(tile::Launchable([](const tile::Gemm&) {}).prepare(tile::Operands(c).product()),
-                       "4.bf16,f32,f32: this kernel takes f32, f32 and f32, row by row, and nothing else",
-                       std::invalid_argument);
+                       "4.bf16,f32,f32: this kernel takes only f32, f32 and f32, row-major", std::invalid_argument);
 }
 
 TEST_CASE("formats of any number of bits are decoded and encoded as the compiler does it") {

@@ -7,8 +7,7 @@ __constant__ float weights[8];
 // Out of bounds: which element it would have been.
 RUN(past, float, 32, 32, 0) {
   // Kernel, place, block, thread, address, element.
-  out[threadIdx.x + 1] =
-      1;  //! out of bounds: past, @, block (0,0,0), thread (31,0,0) writes .* 0x[0-9a-f]*, .* out\[32\], and it has 32
+  out[threadIdx.x + 1] = 1;  //! out of bounds: past, @, block (0,0,0), thread (31,0,0) writes .* 0x[0-9a-f]*, .* out\[32\], and it has 32
 }
 RUN(wrapped, float, 32, 32, 0) {
   out[threadIdx.x - 1] = 1;  //! out of bounds: wrapped, @, .* an unsigned index went below 0: this is out\[4294967295\]
@@ -19,8 +18,7 @@ RUN(past_tables, float, 32, 32, 0) {
 RUN(past_tile, float, 32, 32, 0) {
   __shared__ float tile[4][8];
   float* const first = &tile[0][0];
-  first[int(threadIdx.x) - 1] =
-      1;  //! out of bounds: past_tile, @, .* before the start of tile: this is tile\[-1\]\[7\]
+  first[int(threadIdx.x) - 1] = 1;  //! out of bounds: past_tile, @, .* before the start of tile: this is tile\[-1\]\[7\]
 }
 RUN(past_extent, float, 32, 32, 0) {
   __shared__ float tile[4][8];
@@ -28,22 +26,18 @@ RUN(past_extent, float, 32, 32, 0) {
 }
 RUN(past_dynamic, float, 32, 32, 64) {
   extern __shared__ float words[];
-  words[threadIdx.x] =
-      1;  //! out of bounds: past_dynamic, @, .* this is words\[16\], .* to which the launch gives 64 bytes
+  words[threadIdx.x] = 1;  //! out of bounds: past_dynamic, @, .* this is words\[16\], .* to which the launch gives 64 bytes
 }
 RUN(no_dynamic, float, 32, 32, 0) {
   extern __shared__ float words[];
-  words[threadIdx.x] =
-      1;  //! out of bounds: no_dynamic, @, .* but the launch gives words no bytes: the size of extern __shared__
+  words[threadIdx.x] = 1;  //! out of bounds: no_dynamic, @, .* but the launch gives words no bytes: the size of extern __shared__
 }
 RUN(past_constant, float, 32, 32, 0) {
   const float* const first = weights;
-  out[threadIdx.x] =
-      first[threadIdx.x];  //! out of bounds: past_constant, @, .* past the end of weights: this is weights\[8\]
+  out[threadIdx.x] = first[threadIdx.x];  //! out of bounds: past_constant, @, .* past the end of weights: this is weights\[8\]
 }
 RUN(misaligned, float, 32, 1, 0) {
-  *reinterpret_cast<float4*>(out + 1) =
-      make_float4(0.f, 0.f, 0.f, 0.f);  //! misaligned: misaligned, @, .* writes 16 bytes
+  *reinterpret_cast<float4*>(out + 1) = make_float4(0.f, 0.f, 0.f, 0.f);  //! misaligned: misaligned, @, .* writes 16 bytes
 }
 __global__ void ones(float* out) {
   out[threadIdx.x] = 1;  //! out of bounds: ones, @, .* in no allocation: is it a host pointer
@@ -59,8 +53,7 @@ __device__ float word_of(const float* words, int i) {
 }
 RUN(inlined, float, 64, 64, 0) {
   __shared__ float tile[64];
-  tile[threadIdx.x] =
-      1;  //! race: inlined, @, .* writes tile\[32\] .*, which thread (0,0,0) read at mistakes.cu:[0-9]* with no barrier
+  tile[threadIdx.x] = 1;  //! race: inlined, @, .* writes tile\[32\] .*, which thread (0,0,0) read at mistakes.cu:[0-9]* with no barrier
   out[threadIdx.x] = word_of(tile, threadIdx.x ^ 32) + word_of(tile, threadIdx.x ^ 33);  //! race: inlined, .* reads
 }
 RUN(of_vectors, float4, 4, 64, 0) {
@@ -68,14 +61,13 @@ RUN(of_vectors, float4, 4, 64, 0) {
 }
 RUN(two_warps, float, 64, 64, 0) {
   __shared__ float tile[64];
-  tile[threadIdx.x] =
-      1;  //! race: two_warps, @, .*: __syncwarp() would order these two, __syncthreads() all threads of the block)$
+  tile[threadIdx.x] = 1;  //! race: two_warps, @, .*: __syncwarp() would order these two, __syncthreads() all threads of the block)$
   out[threadIdx.x] = tile[threadIdx.x ^ 1];  //! race: two_warps, @
 }  //! uninitialised: two_warps
 RUN(shuffled, float, 32, 32, 0) {
   __shared__ float tile[32];
   const float one = __shfl_xor_sync(~0u, 1.0f, 1);
-  tile[threadIdx.x] = one;  //! race: shuffled, @, .* (both are lanes of one warp: __syncwarp() would order these two,
+  tile[threadIdx.x] = one;  //! race: shuffled, @, .* (both are lanes of one warp: __syncwarp() would order these two, 
   out[threadIdx.x] = tile[threadIdx.x ^ 1];  //! race: shuffled, @
 }  //! uninitialised: shuffled
 RUN(some_return, float, 32, 64, 0) {
@@ -83,26 +75,23 @@ RUN(some_return, float, 32, 64, 0) {
   __syncthreads();  //! barrier: some_return, @, .* waits at __syncthreads, but 32 .* returned .*, thread (32,0,0) among them$
 }
 RUN(half_warp, float, 32, 32, 0) {
-  if (threadIdx.x < 16)
-    out[threadIdx.x] = __shfl_down_sync(
-        ~0u, 1.0f, 1);  //! warp operation: half_warp, @, .* takes a value from lane 16, which has returned: the mask
+  if (threadIdx.x < 16) out[threadIdx.x] = __shfl_down_sync(~0u, 1.0f, 1);  //! warp operation: half_warp, @, .* takes a value from lane 16, which has returned: the mask
 }
 RUN(lacks_lanes, int, 48, 48, 0) {
-  out[threadIdx.x] =
-      __shfl_down_sync(~0u, 1, 16);  //! warp operation: lacks_lanes, @, .* from lane 16, which the block does not have
+  out[threadIdx.x] = __shfl_down_sync(~0u, 1, 16);  //! warp operation: lacks_lanes, @, .* from lane 16, which the block does not have
 }
 __device__ double add(double* sum, double value) {  // atomicAdd as the CUDA C++ Programming Guide makes it of atomicCAS
   auto* const bits = reinterpret_cast<unsigned long long*>(sum);
-  unsigned long long old = *bits,
-                     seen;  //! race: of_doubles, @, .* reads out\[0\] .* (a read that may come between atomic updates
+  unsigned long long old = *bits, seen;  //! race: of_doubles, @, .* reads out\[0\] .* (a read that may come between atomic updates
   do {
     seen = old;
-    old = atomicCAS(bits, seen,
-                    std::bit_cast<unsigned long long>(value + std::bit_cast<double>(seen)));  //! race: of_doubles
+    old = atomicCAS(bits, seen, std::bit_cast<unsigned long long>(value + std::bit_cast<double>(seen)));  //! race: of_doubles
   } while (old != seen);
   return value;
 }
-RUN(of_doubles, double, 1, 32, 0) { add(out, 1.0); }
+RUN(of_doubles, double, 1, 32, 0) {
+  add(out, 1.0);
+}
 RUN(traps, float, 32, 32, 0) {
   if (threadIdx.x == 5) __trap();  //! trap: traps, @, block (0,0,0), thread (5,0,0)[^ ]* executes __trap()
 }
@@ -126,21 +115,15 @@ RUN(allocates, int, 32, 1, 0) {
   own[out[0]] = 1;  //! out of bounds: allocates, @, .* or of malloc() or new?
   out[0] = own[0];
 }
-struct Shape {
-  __device__ virtual int sides() const { return 0; }
-};
-struct Square : Shape {
-  __device__ int sides() const override { return 4; }
-};
+struct Shape { __device__ virtual int sides() const { return 0; } };
+struct Square : Shape { __device__ int sides() const override { return 4; } };
 RUN(calls_virtual, int, 32, 1, 0) {
   const Shape shape;
   const Square square;
   const Shape* const either = out[0] > 0 ? &shape : &square;
   out[0] = either->sides();  //! unsupported: calls_virtual, @, .* reads Square, .* the model has no virtual functions
 }
-struct Six {
-  float a, b, c, d, e, f;
-};
+struct Six { float a, b, c, d, e, f; };
 RUN(to_shared, Six, 32, 32, 0) {
   __shared__ Six tile[32];
   tile[threadIdx.x] = out[threadIdx.x];  //! unsupported: to_shared, @, .* moves 24 bytes at once in shared memory
@@ -151,7 +134,7 @@ TILE_COUNT("throws") { throw 3; }  //! mistakes.cu, "throws": what it throws is 
 TILE_COUNT("idle") {}              //! mistakes.cu, "idle": it launches nothing: call tile::launch in its TILE_COUNT$
 TILE_COUNT("expects") {            //! mistakes.cu, "expects": expectation not met: nothing is one$
   auto out = tile::array<float>("out", 32);
-  ones<<<1, 32>>>(out.device());          //= == expects ones<<<(1,1,1), (32,1,1)>>>
+  ones<<<1, 32>>>(out.device());   //= == expects ones<<<(1,1,1), (32,1,1)>>>
   tile::expect(false, "nothing is one");  //= failed: expectation not met; stderr has the findings
 }
 TILE_COUNT("after all") {

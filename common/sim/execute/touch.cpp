@@ -98,8 +98,7 @@ order::Access access_of(const Worker& w, Touched t) {
     return touch_variable(w, *owner, *variable, size, t);
   }
   if (region->is_constant && t.op != Op::load)
-    w.refuse(t.pc(),
-             fmt::format("{} {}, which is __constant__: only the host may do that", verb_of(t.op), region->name));
+    w.refuse(t.pc(), fmt::format("{} {}, which is __constant__: only the host may", verb_of(t.op), region->name));
   if (size < region->element) need_smaller_elements(w, size, t, *region);
   const Target target = target_of(*region);
   const std::size_t first = (t.address - region->begin) / region->element;
@@ -331,14 +330,13 @@ std::size_t bytes_at_once(Worker& w, Address address, std::size_t size, Op op, A
   if (region == nullptr && !shared) require_in_bounds(w, address, size, op, pc);
   if (is_one_access(size) && known.most >= size) return size;
   if (size == 3 || size == 6 || size == 12) return size / 3;  // assumed to be a float3 or the like, in any memory
-  w.refuse(pc,
-           fmt::format(
-               "moves {} bytes at once {}, and the model does not know into which accesses nvcc splits that; {}", size,
-               region == nullptr     ? "in shared memory"
-               : region->is_constant ? "from " + region->name + ", which is __constant__"
-                                     : "in " + region->name + ", which is not an array of such structs",
-               is_one_access(size) ? fmt::format("declare the struct alignas({}), which makes it one access", size)
-                                   : "assign its members, or elements or vectors"));
+  w.refuse(pc, fmt::format("moves {} bytes at once {}, and how nvcc splits that into accesses is not known; {}", size,
+                           region == nullptr     ? "in shared memory"
+                           : region->is_constant ? "from " + region->name + ", which is __constant__"
+                                                 : "in " + region->name + ", which is not an array of such structs",
+                           is_one_access(size)
+                               ? fmt::format("declare the struct alignas({}), which makes it one access", size)
+                               : "assign its members, or elements or vectors"));
   return 0;
 }
 

@@ -1,4 +1,4 @@
-// The functions to which compiler and linker insert calls.
+// The functions that instrumented code calls.
 #include "common/sim/hooks/hooks.hpp"
 
 #include <fmt/format.h>
