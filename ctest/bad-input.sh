@@ -62,17 +62,17 @@ TILE_CHAPTER(.number = 77, .title = "a tuner", .kernels = {tile::tuned_kernel(ca
 END
 "$model_cc" "$scratch/tuner.cu" "$scratch/tuner" chapter || exit 1
 echo '{"gpu"' >"$gpu/environment.json"
-refuse 1 "nvidia-h200/environment.json is not of a valid record" "$scratch/tuner" --on model
+refuse 1 "nvidia-h200/environment.json is not part of a valid record" "$scratch/tuner" --on model
 grep -q Measured "$scratch/out" && complain "tables were printed from a broken record"
 mv "$gpu/environment.json" "$gpu/tuned-environment.json"
-refuse 1 "tuned-environment.json is not of a valid record" "$scratch/tuner" --on model
+refuse 1 "tuned-environment.json is not part of a valid record" "$scratch/tuner" --on model
 environment='{"gpu": "NVIDIA H200", "date": "d", "driver": "d", "cuda": "c", "fingerprint": {"tuner.cu": "0"}, "sms": 1, "clock_hz": 1'
 echo "$environment, \"size\": 1}" >"$gpu/tuned-environment.json"
 printf 'name,pruned,median_ms\nonly,,1\n' >"$gpu/tuned.csv"
-refuse 1 "measured/nvidia-h200: .*does not say of which machine code it is" "$bin/tile-record" --check "$scratch/tuner"
+refuse 1 "measured/nvidia-h200: .*does not say which machine code it measured" "$bin/tile-record" --check "$scratch/tuner"
 rm "$gpu/tuned-environment.json"
 echo "$environment}" >"$gpu/sweep-environment.json"
-refuse 1 "sweep-environment.json is not of a valid record" "$bin/tile-record" --check "$scratch/tuner"
+refuse 1 "sweep-environment.json is not part of a valid record" "$bin/tile-record" --check "$scratch/tuner"
 
 refuse 2 "there is no such chapter" ./tile run 99
 refuse 2 "two digits" ./tile run one

@@ -346,14 +346,14 @@ TEST_CASE("damaged records are refused with one line and advice") {
   const auto directory = scratch("damaged");
   const std::string columns = "kernel,problem,samples_ms\n";
   for (const auto& [file, text, complaint] : std::vector<std::array<std::string, 3>>{
-           {"environment.json", R"({"gpu": 7})", "environment.json is not of a valid record"},
+           {"environment.json", R"({"gpu": 7})", "environment.json is not part of a valid record"},
            {"environment.json", "{", "parse error"},
            {"runs.csv", "kernel,problem\nk,1024\n",
             "k at 1024: [json.exception.out_of_range.403] key 'samples_ms' not found"},
            {"cublas.csv", columns + "k,1024\n", "line 2: 2 fields for 3 columns"},
            {"cublas.csv", columns + "k,1024,1 x\n", "line 2: samples_ms is '1 x', which is not a number"},
-           {"cublas.csv", columns + "k,1024,1 2\n", "k at 1024: samples do not come in pairs"},
-           {"kernels.csv", "name\nother\n", "runs.csv has k, which kernels.csv has not"}}) {
+           {"cublas.csv", columns + "k,1024,1 2\n", "k at 1024: the samples do not form pairs"},
+           {"kernels.csv", "name\nother\n", "runs.csv has k, which is not in kernels.csv"}}) {
     tile::save_record(directory, made_up_record());
     scratch("damaged/" + file, text);
     std::string found = "accepted";
@@ -634,7 +634,7 @@ TEST_CASE("clocks and power are NVML's, and without it there is a reason") {
     return none.missing();
   };
   CHECK(missing("0000:19:00.0", "libno-such.so.1") == "libno-such.so.1 cannot be opened");
-  CHECK(missing("9999:19:00.0", TILE_FAKE_NVML) == "NVML does not say what the GPU 9999:19:00.0 does");
+  CHECK(missing("9999:19:00.0", TILE_FAKE_NVML) == "NVML gives no readings for the GPU 9999:19:00.0");
 }
 
 TEST_SUITE_END();

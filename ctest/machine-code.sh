@@ -35,8 +35,8 @@ checked() {
     complain "exit $ended, not $status and '$pattern': $(cat "$scratch/out")"
 }
 compiled="--compiled $scratch/object --architecture"
-checked 77 "was not checked here: this build is without nvcc" ""
+checked 77 "was not checked here: this build has no nvcc" ""
 checked 77 "was not checked here: it was compiled by nvcc 13.0.88 for 90a, this program by 1.2 for 90a" 1.2 $compiled 90a
 checked 77 "this program by 13.0.88 for 86" 13.0.88 $compiled 86
-checked 1 "coalesced has other machine code than was measured: run ./tile bench on an NVIDIA H200" 13.0.88 $compiled 90a
+checked 1 "coalesced has different machine code from what was measured: run ./tile bench on an NVIDIA H200" 13.0.88 $compiled 90a
 exit "$wrong"

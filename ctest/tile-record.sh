@@ -34,7 +34,7 @@ refuse 2 "chapters/nowhere" --keep "$record" --in chapters/nowhere
 refuse 1 "cannot read $scratch/missing" --merge "$scratch/missing"
 refuse 1 "holds no counters" --merge "$record" --counters "$scratch/nothing"
 refuse 1 "has no $function" --merge "$record" --counters "$scratch/ncu.csv" --sass "$scratch/nothing"
-refuse 1 "missing is no program: build it first" --check "$scratch/missing"
+refuse 1 "missing is not a program: build it first" --check "$scratch/missing"
 refuse 1 "parse error" --steps /bin/true
 
 # What is read is written again to the last byte.
