@@ -82,7 +82,7 @@ tile_count() { "$bin/tile-count" --compiler "$model_cc" "$@"; }
 refuse 2 "FILE.cu is required; ./tile count --help lists the options" tile_count
 refuse 2 "--registers" tile_count --registers 999 x.cu
 refuse 2 "--bogus.*; ./tile count --help lists the options" tile_count --bogus x.cu
-refuse 1 "ctest/count is no CUDA source by its name" tile_count ctest/count
+refuse 1 "ctest/count is not a .cu file" tile_count ctest/count
 cat >"$scratch/launch.cu" <<'END'
 #include "common/count/count.hpp"
 __global__ void k() {}

@@ -45,7 +45,7 @@ done
 # The worked example, beside a file that does not compile: the unpadded column read has 32 wavefronts, the padded one 1.
 counted 1 --registers 40 ctest/count/plain.cu ctest/transpose.cu
 for words in "24 load tile (shared) 4 32 - - - 32 - 91%" "24 load tile (shared) 4 32 - - - 1 - 25%" \
-  "1 block of 1024 threads on an SM (50%), limited by registers; 40 registers a thread" \
+  "1 block of 1024 threads on an SM (50%), limited by registers; 40 registers per thread" \
   "91%: 32 wavefronts, where 1 would do: 32 different words lie in one bank; pad each row of 32 words by one word " \
   "Side by side (resources in cycles) requests bytes sectors waves issue L1 banks L2 DRAM at least (1) - - - - - - - - - - (2) 64 8,192 " "(1) plain.cu: failed (2) transpose.cu: naive; what binds: " \
   "Columns: bytes, of one lane;"; do
@@ -73,7 +73,7 @@ told() { # EXIT-CODE PATTERN ARGUMENT...
     complain "not one line '$pattern' for '$*': $(cat "$scratch/out" "$scratch/err")"
 }
 source_of() { printf '#include "common/count/count.hpp"\n%s\n' "$2" >"$scratch/$1.cu"; }
-told 1 ".*README.md is no CUDA source by its name: name a .cu file" README.md
+told 1 ".*README.md is not a .cu file" README.md
 told 1 "cannot read $scratch/none.cu: No such file or directory$" "$scratch/none.cu"
 source_of without '__global__ void k() {}'
 told 1 ".*without.cu: the file describes no run: add a TILE_COUNT (see the README)$" "$scratch/without.cu"

@@ -26,8 +26,7 @@ struct Rates {
   double dram_bytes_per_second = 0;  ///< 0: not measured
 };
 
-/// The rates that chapter 00 recorded for the reference GPU; without a record, those of its specification, without
-/// bandwidths.
+/// The rates that chapter 00 recorded for the reference GPU; without a record those of its specification, no bandwidths.
 Rates recorded_rates(const std::filesystem::path& chapters);
 
 /// A resource, the least time that a kernel keeps it busy, and the throughput at which it would be busy all the time.

@@ -143,8 +143,7 @@ CublasLt search_cublas_lt(const Rotation& rotation, int repetitions) {
   const cublasStatus_t status =
       cublasLtMatmulAlgoGetHeuristic(cublas_lt(), product.get(), B.get(), A.get(), C.get(), C.get(), preference.get(),
                                      asked, suggestions.data(), &count);
-  if (status != CUBLAS_STATUS_NOT_SUPPORTED)
-    check(status, "cublasLtMatmulAlgoGetHeuristic");  // otherwise it has no suggestion
+  if (status != CUBLAS_STATUS_NOT_SUPPORTED) check(status, "cublasLtMatmulAlgoGetHeuristic");  // else: no suggestion
   suggestions.resize(std::size_t(count));
 
   CublasLt found{{}, {{"asked", asked}, {"suggested", count}}};

@@ -17,9 +17,8 @@ struct Spread {
 };
 Spread spread_of(std::vector<double> samples);
 
-/// Whether the median of these samples is known well enough: half their interquartile range over the square root of their
-/// number, about the spread of the median itself, is less than a quarter of a percent of the median. Never with fewer
-/// than 20 samples.
+/// Whether the median of at least 20 samples is known well enough: half their interquartile range over the square root of
+/// their number, about the spread of the median itself, is less than a quarter of a percent of the median.
 bool settled(std::vector<double> samples);
 
 /// TFLOP/s of a product of these extents that takes `ms` milliseconds.

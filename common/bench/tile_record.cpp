@@ -39,8 +39,7 @@ Record ask(const std::string& program, const std::string& what) {
   if (fs::path(program).extension() == ".json") {
     said = read_whole(program);
   } else {
-    if (access(program.c_str(), X_OK) != 0)
-      throw RecordError(fmt::format("{} is not a program: build it first", program));
+    if (access(program.c_str(), X_OK) != 0) throw RecordError(program + " is not a program: build it first");
     const std::string command = fmt::format("'{}' --on model --describe {}", fs::absolute(program).string(), what);
     FILE* const pipe = popen(command.c_str(), "r");
     for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) said += char(c);
@@ -131,7 +130,7 @@ int run(int argc, char** argv) {
   app.add_option("--pad", o.pad, "    and leading dimensions larger by this")->needs(profile);
   app.add_option("--sass", o.sass, "  the output of cuobjdump -sass")->needs(merging);
   actions->add_option("--check", o.check,
-                      "compare a chapter's records with its program, or a saved description, X.json");
+                      "compare a chapter's records with its program, or with its description X.json");
   auto* compiled = app.add_option("--compiled", o.compiled, "  and their machine code with this program's,");
   app.add_option("--architecture", o.architecture, "    compiled for this architecture, such as 90a")->needs(compiled);
   actions->add_option("--digests", o.digests, "print a digest of the machine code of each function of a program");

@@ -55,8 +55,7 @@ Buffer copy_of(const Buffer& original, std::size_t bytes) {
   return copy;
 }
 
-// Runs a product once, with beta 0 and into a poisoned C. Returns the deviation of the result by Freivalds' check; throws
-// std::runtime_error if it is too large.
+// Runs a product once, with beta 0 and into a poisoned C. Returns its deviation by Freivalds' check; throws if too large.
 double require_correct(const std::function<void(const Product&)>& run, const Rotation& rotation) {
   const Case& c = rotation.problem;
   Product product = rotation.product(0);

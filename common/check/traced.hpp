@@ -41,7 +41,7 @@ std::string label_of(const simt::Site& site);
 /// The access site that the source tags `//@ tag`; throws std::out_of_range unless exactly one carries it.
 const simt::Site& site(const simt::Counts& counts, std::string_view tag);
 /// bank_conflict() for the sampled access of that site of shared memory, with kernel and line in front:
-/// "sgemm<...>, chapter12.cu:131, store-As: bank 0 has 2 words ..."; "" if the access has no bank conflict.
+/// "sgemm<...>, chapter12.cu:131, store-As: bank 0 has 2 words ..."; "" if it has no bank conflict.
 std::string bank_conflict(const simt::Counts& counts, std::string_view tag);
 
 /// The lines of the chapter's source, the first one at index 0. Throws std::runtime_error if it cannot be read.

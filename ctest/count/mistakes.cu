@@ -130,7 +130,7 @@ RUN(to_shared, Six, 32, 32, 0) {
 }
 
 // What ends a run without a kernel's line. Launches before it are counted, and so are the runs behind it.
-TILE_COUNT("throws") { throw 3; }  //! mistakes.cu, "throws": what it throws is no std::exception$
+TILE_COUNT("throws") { throw 3; }  //! mistakes.cu, "throws": it throws something that is not a std::exception$
 TILE_COUNT("idle") {}              //! mistakes.cu, "idle": it launches nothing: call tile::launch in its TILE_COUNT$
 TILE_COUNT("expects") {            //! mistakes.cu, "expects": expectation not met: nothing is one$
   auto out = tile::array<float>("out", 32);

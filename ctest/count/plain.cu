@@ -20,5 +20,5 @@ TILE_COUNT("launches") {
   k<<<1, 32>>>(a.device());     //! @: the launch has more arguments than the kernel takes, or fewer$
   k<<<1, 32>>>(a.device(), 1);  //! @: an argument of the launch has another type than the kernel's parameter
 }
-TILE_COUNT("deduced") { auto a = tile::array<float>("a", 32); g<<<1, 32>>>(a.device()); }  //! @: a launch names the template arg
+TILE_COUNT("deduced") { auto a = tile::array<float>("a", 32); g<<<1, 32>>>(a.device()); }  //! @: a launch must name the template arg
 TILE_COUNT("inside") { auto a = tile::array<float>("a", 32); g<float><<<1, 32>>>(a.device()); }
