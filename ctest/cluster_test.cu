@@ -225,7 +225,7 @@ __global__ void share_tiles(const __grid_constant__ CUtensorMap map, float* out,
   if (how == Multicast::no_begin)
     __syncthreads();
   else
-    cluster_barrier();  // the mbarriers are there for all
+    cluster_barrier();  // the mbarriers are initialised for all
   for (int tile = 0; tile < TILES; ++tile) {
     if (t == 0) {
       if (how != Multicast::no_empty_wait) ptx::mbarrier_wait_parity_cluster(&empty, unsigned(tile + 1) % 2);
@@ -345,7 +345,7 @@ __global__ void produce(float* out, Producing how) {
   if (how == Producing::no_begin)
     __syncthreads();
   else
-    cluster_barrier();  // the mbarriers are there for all
+    cluster_barrier();  // the mbarriers are initialised for all
   if (rank == 0) {
     for (unsigned to = 1; to < ptx::cluster_nctarank(); ++to) {
       if (how == Producing::arrives_first) ptx::mbarrier_arrive_cluster(ptx::mapa(&full, to));
