@@ -1,5 +1,5 @@
 #!/bin/sh
-# Bad input gets one line that says what is wrong, the right exit code, and leaves nothing behind.
+# Bad input yields one line that says what is wrong and the right exit code, and leaves no files.
 # Usage: bad-input.sh BIN-DIRECTORY MODEL-CC
 bin=$1 model_cc=$2
 scratch=$(mktemp -d)
@@ -47,7 +47,7 @@ refuse 2 "--tune" "$chapter" --tune
 refuse 2 "--describe" "$chapter" --on model --describe nonsense
 command -v nvidia-smi >/dev/null || refuse 1 "use --on model" "$chapter" --on gpu
 
-# A record or a tuning that is damaged, or of other code, of a chapter whose one candidate multiplies 1 x 1 matrices.
+# Records and tunings that are invalid, or of different code, for a chapter whose only candidate multiplies 1 x 1 matrices.
 gpu=$scratch/measured/nvidia-h200
 mkdir -p "$gpu"
 cat >"$scratch/tuner.cu" <<'END'
