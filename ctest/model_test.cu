@@ -1,4 +1,4 @@
-// Tests of the SIMT model: its counting rules against hardware counters, its vocabulary, and the mistakes that it finds.
+// Tests of the SIMT model: its counting rules against hardware counters, its vocabulary, and the mistakes it finds.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,5 +1,5 @@
-// Tests that the model counts the accesses of the source, despite g++'s optimizations: each kernel here provokes one pass
-// that merges, drops, moves or duplicates accesses, or one kind of access without a hook.
+// Tests that the model counts the accesses of the source, despite g++'s optimizations: each kernel here provokes one
+// pass that merges, drops, moves or duplicates accesses, or one kind of access without a hook.
 #include <algorithm>
 #include <atomic>
 #include <map>

@@ -30,7 +30,7 @@ std::string key_of_metric(std::string_view name) {
   return "";
 }
 
-// Counts that become facts, or from which facts are computed: moves, spills, copies, instructions that are never executed.
+// Counts that become facts, or from which facts are computed: moves, spills, copies, never-executed instructions.
 Record recorded(const std::map<std::string, int>& tally) {
   static const std::regex also("issue_cycles|MOV|IMAD\\.MOV\\.U32|(LDL|STL|LDGSTS|@!).*");
   Record kept = Record::object();

@@ -1,7 +1,7 @@
-// bench/: timing kernels on a GPU, and the records of it. In: launchers and problems, the output of the profiler and the
-// disassembler, a program's description of itself. Out: times of kernels and cuBLAS in pairs (timing.hpp), records (here),
-// ceilings computed from counts (ceilings.hpp), and errors of a record (programs.hpp). The program of this folder is
-// tile-record.
+// bench/: timing kernels on a GPU, and the records of it. In: launchers and problems, the output of the profiler and
+// the disassembler, a program's description of itself. Out: times of kernels and cuBLAS in pairs (timing.hpp), records
+// (here), ceilings computed from counts (ceilings.hpp), and errors of a record (programs.hpp). The program of this
+// folder is tile-record.
 //
 // A record is a directory, chapters/NN-name/measured/<gpu>/:
 //   environment.json     GPU, driver, toolkit, date, clocks before and after, capacity of an SM, digests of machine code
@@ -11,8 +11,8 @@
 //   cublaslt.csv         the same for the fastest algorithm that cuBLASLt suggested
 //   cublaslt-search.csv  for each problem, how many algorithms were requested of cuBLASLt, and how many it suggested
 //   metrics.csv          metrics of the profiler and the disassembler for each kernel; the chapter's rates have no kernel
-// A sweep has the same files with the prefix sweep-, a tuning has tuned-environment.json and tuned.csv. Medians, ratios and
-// throughputs are not stored: they are computed from the samples (summary_of) whenever a record is read.
+// A sweep has the same files with the prefix sweep-, a tuning has tuned-environment.json and tuned.csv. Medians, ratios
+// and throughputs are not stored: they are computed from the samples (summary_of) whenever a record is read.
 #pragma once
 
 #include <filesystem>

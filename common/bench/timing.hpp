@@ -1,6 +1,6 @@
 // Timing of kernels on a GPU: alone, against cuBLAS for a record, or many of them for a tuner. In: launchers and
-// problems. Out: milliseconds, throughputs, runs of a record. Uses CUDA events, rotates buffers past the L2, and samples
-// clock and power meanwhile. GPU programs only.
+// problems. Out: milliseconds, throughputs, runs of a record. Uses CUDA events, rotates buffers past the L2, and
+// samples clock and power meanwhile. GPU programs only.
 #pragma once
 
 #include <chrono>
@@ -17,12 +17,12 @@ namespace tile {
 /// CUBLAS_EMULATE_SINGLE_PRECISION).
 void require_plain_cublas();
 
-/// Keeps the GPU busy for about a tenth of a millisecond, so that the work queued next starts when this ends, and not when
-/// the CPU has submitted it: otherwise the time between two events around a short kernel would be the CPU's.
+/// Keeps the GPU busy for about a tenth of a millisecond, so that the work queued next starts when this ends, and not
+/// when the CPU has submitted it: otherwise the time between two events around a short kernel would be the CPU's.
 void hold_gpu();
 
-/// Milliseconds of one call of `work` on the GPU, measured with events: `warm_up` calls, then `repetitions`. `work` gets
-/// the number of the call, from 0, to rotate through copies.
+/// Milliseconds of one call of `work` on the GPU, measured with events: `warm_up` calls, then `repetitions`. `work`
+/// gets the number of the call, from 0, to rotate through copies.
 Spread time_ms(const std::function<void(int call)>& work, int repetitions = 20, int warm_up = 3);
 
 /// Device memory that frees itself.
@@ -35,8 +35,8 @@ Buffer device_memory(std::size_t bytes);
 /// What a timed call finds in the L2: none of its operands, or what the previous call left there.
 enum class L2 { cold, warm };
 
-/// Copies of one problem in device memory, together larger than three times the L2, or a single copy for a warm L2. Inputs
-/// are filled as the case says, C is poisoned with NaN.
+/// Copies of one problem in device memory, together larger than three times the L2, or a single copy for a warm L2.
+/// Inputs are filled as the case says, C is poisoned with NaN.
 struct Rotation {
   explicit Rotation(const Case& c, L2 l2 = L2::cold);
   std::size_t size() const { return C.size(); }
@@ -59,8 +59,8 @@ struct Effort {
 };
 
 /// Runs of kernels with the same types, one for each: checks each kernel, then times them interleaved, each paired with
-/// cublasGemmEx and with cuBLASLt's fastest suggestion, for which each suggestion is timed several times; if that number is
-/// 0, without cuBLASLt. "clocks" covers all of them together. Throws std::runtime_error if a result is wrong.
+/// cublasGemmEx and with cuBLASLt's fastest suggestion, for which each suggestion is timed several times; if that
+/// number is 0, without cuBLASLt. "clocks" covers all of them together. Throws std::runtime_error if a result is wrong.
 std::vector<Record> time_against_cublas(const std::vector<Launchable>& kernels, const Rotation& rotation,
                                         int repetitions_of_suggestions, const Effort& effort = {});
 

@@ -55,7 +55,7 @@ Buffer copy_of(const Buffer& original, std::size_t bytes) {
   return copy;
 }
 
-// Runs a product once, with beta 0 and into a poisoned C. Returns its deviation by Freivalds' check; throws if too large.
+// Runs a product once, with beta 0 and a poisoned C. Returns its deviation by Freivalds' check; throws if too large.
 double require_correct(const std::function<void(const Product&)>& run, const Rotation& rotation) {
   const Case& c = rotation.problem;
   Product product = rotation.product(0);
@@ -175,7 +175,7 @@ std::vector<Record> time_against_cublas(const std::vector<Launchable>& kernels, 
   for (std::size_t iteration = 0; !std::ranges::all_of(timed, done); ++iteration) {
     const std::vector<std::size_t> order = order_of_iteration(sides, iteration);
     for (std::size_t i = 0; i < timed.size(); ++i) {
-      // A different kernel begins each iteration: otherwise one would always run after the same neighbour, with its heat.
+      // A different kernel begins each iteration: otherwise one would always run after the same other, with its heat.
       Timed& t = timed[(i + iteration) % timed.size()];
       if (done(t)) continue;
       hold_gpu();

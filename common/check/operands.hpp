@@ -33,7 +33,7 @@ class Operands {
   const Product& product() const { return product_; }
   /// The same for FP32 kernels; throws std::invalid_argument for other types and layouts.
   Gemm gemm() const { return gemm_of(product_); }
-  /// Gives A other values, on the device as well.
+  /// Refills A with other values, also on the device.
   void refill_A(Fill fill, std::uint64_t seed);
   /// C as the device holds it, rows of N elements.
   std::vector<float> download_C() const;

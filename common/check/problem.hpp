@@ -1,5 +1,5 @@
-// The description of a product: shape, layouts, element types, leading dimensions. It is the key of records, figures and
-// tunings. In: extents. Out: a problem, and its name.
+// The description of a product: shape, layouts, element types, leading dimensions. It is the key of records, figures
+// and tunings. In: extents. Out: a problem, and its name.
 #pragma once
 
 #include <cstddef>

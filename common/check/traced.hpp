@@ -1,5 +1,5 @@
-// A GEMM on the SIMT model: checked runs, and access sites by the tags that the source gives them (`//@ store-As` at the
-// end of a line). In: a kernel and a case. Out: the model's counts, or an exception that says what is wrong.
+// A GEMM on the SIMT model: checked runs, and access sites by the tags that the source gives them (`//@ store-As` at
+// the end of a line). In: a kernel and a case. Out: the model's counts, or an exception that says what is wrong.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@ namespace tile {
 /// functions return the last one, which writes C; all are checked.
 simt::Counts launched(const Launchable& kernel, const Case& c);
 
-/// Runs a kernel with the model's checks on; throws simt::Error for a race, a stray access or an unwritten element of C,
-/// and std::runtime_error for a wrong result.
+/// Runs a kernel with the model's checks on; throws simt::Error for a race, a stray access or an unwritten element of
+/// C, and std::runtime_error for a wrong result.
 simt::Counts traced_run(const Launchable& kernel, const Case& c, const simt::Trace& options = {});
 
 /// The same for counts that are shown. It also throws std::runtime_error if a count would be a guess, because the lanes

@@ -172,9 +172,9 @@ std::string advice_on_requests(const simt::Site& site, const Example& example) {
 
 // --- Advice ----------------------------------------------------------------------------------------------------------
 
-// "32 wavefronts, where 1 would do: 32 different words lie in one bank; pad each row of 32 words by one word": the access
-// pattern of a site, from the sampled warp's first access, and what would use the resource less. A padding is only
-// suggested if, by the model's rules, the changed addresses cost less.
+// "32 wavefronts, where 1 would do: 32 different words lie in one bank; pad each row of 32 words by one word": the
+// access pattern of a site, from the sampled warp's first access, and what would use the resource less. A padding is
+// only suggested if, by the model's rules, the changed addresses cost less.
 std::string advice(const simt::Counts& counts, std::size_t which, const std::string& resource) {
   const simt::Site& site = counts.sites[which];
   const Example example = example_of(counts, which);

@@ -114,7 +114,7 @@ __device__ __forceinline__ void mbarrier_arrive_cluster(std::uint64_t* mbarrier)
                           : "memory");
 }
 
-/// mbarrier_wait_parity for an mbarrier at which other blocks arrive as well.
+/// mbarrier_wait_parity for an mbarrier at which other blocks also arrive.
 __device__ __forceinline__ void mbarrier_wait_parity_cluster(std::uint64_t* mbarrier,
                                                              std::uint32_t parity) {
   TILE_HOPPER_INSTRUCTION(

@@ -55,7 +55,7 @@ struct Extension {
   std::vector<Flag> flags{};
   std::function<void(Report&)> report{};  ///< on the model: adds the chapter's own facts and tables
   std::string step{};                     ///< an additional step of `tile bench`: "tune", "sweep" or ""
-  std::vector<Kernel> timed_by_flags{};   ///< kernels timed only with flags; their digests are recorded, too
+  std::vector<Kernel> timed_by_flags{};   ///< kernels that only flags time: other records leave out their digests
   /// A kernel that launches others: on the model --kernel may name it, and `choice` briefly describes what it launches.
   Kernel dispatcher{};
   std::string (*choice)(const Product&) = nullptr;
@@ -79,7 +79,7 @@ struct Chapter {
   void (*predict)(Facts&) = nullptr;           ///< predictions that need a loop or a search
   void (*measure_rates)(RateSink&) = nullptr;  ///< GPU only
   void (*profile)() = nullptr;                 ///< GPU only: also run under a profiler, once
-  /// A kernel that `profile` runs: keys of facts about it start with `key`; its function's name contains `part_of_name`.
+  /// A kernel that `profile` runs: keys of its facts start with `key`; its function's name contains `part_of_name`.
   struct Profiled {
     std::string key, part_of_name;
   };

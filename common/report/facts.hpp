@@ -52,8 +52,8 @@ class Facts {
   /// Numbers measured by hand: `file` has lines of key,value, and comments that begin with #. Throws
   /// std::runtime_error with file and line if one cannot be read.
   void measured_in(const std::filesystem::path& file);
-  /// The predicted row of the table "loads": per unit of K, elements of A and B that one result loads from global memory,
-  /// and values that it loads from shared memory; one load returns `*_width` of them.
+  /// The predicted row of the table "loads": per unit of K, elements of A and B that one result loads from global
+  /// memory, and values that it loads from shared memory; one load returns `*_width` of them.
   void predicted_loads(const std::string& kernel, double global, double shared, int global_width = 1,
                        int shared_width = 1, Place place = Place::here());
   void text(const std::string& key, const std::string& kind, const std::string& text, Place place = Place::here());
@@ -77,7 +77,7 @@ struct Table {
   std::vector<std::string> header;
   std::vector<std::vector<std::string>> rows;
 
-  /// Prints aligned columns, text to the left, numbers to the right, in lines of at most `most` characters; 0: no limit.
+  /// Prints aligned columns, text to the left, numbers to the right, in lines of at most `most` characters (0: any).
   void print(std::size_t most = 0) const;
   /// Writes caption, header and rows as tab-separated lines.
   void write(const std::filesystem::path& file) const;

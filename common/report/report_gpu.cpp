@@ -1,5 +1,5 @@
-// A chapter on a GPU: times its kernels; the model program makes the tables. In: the options, the chapter. Out: a record
-// on disk, or one in memory that the model program reads.
+// A chapter on a GPU: times its kernels; the model program makes the tables. In: the options, the chapter. Out: a
+// record on disk, or one in memory that the model program reads.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>

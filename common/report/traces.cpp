@@ -1,5 +1,5 @@
-// The cost of kernels line by line, and the elements that their sampled block touched (Trace::keep_touches): for listings
-// and figures. emitted.tsv lists the columns of the files.
+// The cost of kernels line by line, and the elements that their sampled block touched (Trace::keep_touches): for
+// listings and figures. emitted.tsv lists the columns of the files.
 #include <fmt/format.h>
 
 #include <algorithm>

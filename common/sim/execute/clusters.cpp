@@ -1,4 +1,4 @@
-// Clusters: their barrier, and accesses of one block to the shared memory of another, which may be too early or too late.
+// Clusters: their barrier, and accesses of a block to the shared memory of another, which may be too early or too late.
 //
 // Each block has its shared memory in an arena of its own: an address identifies the arena, its offset the variable.
 #include <fmt/format.h>

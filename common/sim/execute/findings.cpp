@@ -1,5 +1,5 @@
-// The text of a finding: kernel, line, block and thread, the element, and the array nearest to an address out of bounds;
-// and for a deadlock, which threads wait where for what, and what is missing.
+// The text of a finding: kernel, line, block and thread, the element, and the array nearest to an address out of
+// bounds; and for a deadlock, which threads wait where for what, and what is missing.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -64,8 +64,8 @@ std::string indices(const hooks::Shape& shape, std::ptrdiff_t offset) {
   return fmt::format("[{}]{}", index, text);
 }
 
-// "up to 4 bytes past the end of out: this is out[32], and it has 32 elements", or "... before the start of ...": for an
-// access to `size` bytes, `offset` bytes after the start of an array.
+// "up to 4 bytes past the end of out: this is out[32], and it has 32 elements", or "... before the start of ...": for
+// an access to `size` bytes, `offset` bytes after the start of an array.
 std::string beside(const std::string& name, const hooks::Shape& shape, std::size_t bytes, std::ptrdiff_t offset,
                    std::size_t size) {
   const std::ptrdiff_t past = offset + std::ptrdiff_t(size) - std::ptrdiff_t(bytes);

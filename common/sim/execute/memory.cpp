@@ -19,7 +19,7 @@ std::mutex arenas_mutex;
 std::vector<std::unique_ptr<Arena>> arenas;
 std::vector<Arena*> free_arenas;
 
-// Room before and after the requested memory, for addresses that miss it. Sizes are rounded up, so that arenas are reused.
+// Room before and after the requested memory, for addresses that miss it. Sizes are rounded up, so arenas can be reused.
 constexpr std::size_t room_before = 64 * 1024, room_after = 256 * 1024, unit = 1024 * 1024;
 
 }  // namespace

@@ -18,8 +18,8 @@ namespace {
 
 // A loop that has made the same looks this often may wait for a value that another lane will write.
 constexpr std::uint32_t retries_of_a_poll = 64;
-// When no lane of the grid can proceed, all that poll retry, twice as often each time: some may only have seemed to wait,
-// or give up after some number of iterations. After this many futile wake-ups (fewer if many blocks wait) it is a deadlock.
+// When no lane of the grid can proceed, all that poll retry, twice as often each time: some may only seem to wait, or
+// give up after some iterations. After this many futile wake-ups (fewer if many blocks wait) it is a deadlock.
 constexpr int most_futile_wakes = 11, least_futile_wakes = 4;
 // How many different values a lane may poll at once.
 constexpr std::size_t most_looks = 16;

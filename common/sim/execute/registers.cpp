@@ -1,6 +1,6 @@
 // setmaxnreg: warps release registers to their block, and take those that others released. How many a thread has at
-// launch is the compiler's choice, which the model does not know, but an SM limits the total. A warp that waits for more
-// than that waits forever. The four warps of a warpgroup execute the same instructions in the same order.
+// launch is the compiler's choice, which the model does not know, but an SM limits the total. A warp that waits for
+// more than that waits forever. The four warps of a warpgroup execute the same instructions in the same order.
 #include <fmt/format.h>
 
 #include "common/sim/execute/execute.hpp"

@@ -206,8 +206,8 @@ bool are_at_one_collective(std::span<const Lane> warp) {
          });
 }
 
-// The same when no lane can proceed: so it is unless some lanes wait for what the rest of their warp may bypass: a value,
-// a collective operation, or an mbarrier, for which each lane waits by itself.
+// The same when no lane can proceed: so it is unless some lanes wait for what the rest of their warp may bypass: a
+// value, a collective operation, or an mbarrier, for which each lane waits by itself.
 bool logs_are_complete(std::span<const Lane> warp) {
   const Lane* at_mbarrier = nullptr;
   for (const Lane& lane : warp) {

@@ -1,5 +1,5 @@
-// mbarriers and TMA copies: when a phase completes, and what a waiting thread acquires; which bytes of global and shared
-// memory a copy moves, when it lands, and the checks for misuse of both.
+// mbarriers and TMA copies: when a phase completes, and what a waiting thread acquires; which bytes of global and
+// shared memory a copy moves, when it lands, and the checks for misuse of both.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -108,8 +108,8 @@ bool end_mbarrier_waits(Worker& w, std::span<Lane> lanes) {
     if (!waits_for(lane, Wait::For::mbarrier)) continue;
     const Mbarrier& m = block.mbarriers.at(lane.wait.mbarrier);
     lane.wait.over = m.phase % 2 != std::uint64_t(lane.wait.number);
-    // The instruction may give up. If its phase is not over, it does so once after each event, so that a kernel that does
-    // not retry is detected.
+    // The instruction may give up. If its phase is not over, it does so once after each event, so that a kernel that
+    // does not retry is detected.
     if (!lane.wait.over && std::exchange(lane.tried_at, block.events) == block.events) continue;
     ended = true;
     lane.state = LaneState::ready;

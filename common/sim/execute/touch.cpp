@@ -1,4 +1,4 @@
-// The check of each access of a kernel: which array it is in, whether it is allowed, and whether it is ordered with others.
+// The check of each access of a kernel: its array, whether it is allowed, and whether it is ordered with others.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -297,8 +297,8 @@ void deliver_copies(Lane& lane, order::Epoch group) {
 }
 
 // --- Structs ---------------------------------------------------------------------------------------------------------
-// According to the SASS of nvcc 13.0 for sm_90a, for structs of 5 to 1024 bytes and alignments from 1 to 16: nvcc moves a
-// struct in global memory by accesses as wide as the struct's alignment, at most 16 bytes. In shared memory it also
+// According to the SASS of nvcc 13.0 for sm_90a, for structs of 5 to 1024 bytes and alignments from 1 to 16: nvcc moves
+// a struct in global memory by accesses as wide as the struct's alignment, at most 16 bytes. In shared memory it also
 // combines accesses as far as the offset of the array allows, which is not known here.
 namespace {
 

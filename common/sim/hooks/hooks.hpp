@@ -3,8 +3,8 @@
 // In: calls that g++ inserts before each load and store (-fsanitize=thread), at the start of each basic block
 // (-fsanitize-coverage=trace-pc) and before each index into an array of known extent (-fsanitize=bounds), and the calls
 // of memcpy and the like that the linker redirects here (--wrap). Out: calls of a Listener, except for accesses to the
-// running lane's own stack (registers and local memory). Most accesses are to that stack, so hooks.s tests for it before
-// it calls. names.cpp names addresses, machine_model.cpp allocates global memory.
+// running lane's own stack (registers and local memory). Most accesses are to that stack, so hooks.s tests for it
+// before it calls. names.cpp names addresses, machine_model.cpp allocates global memory.
 #pragma once
 
 #include <array>

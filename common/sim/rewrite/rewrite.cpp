@@ -395,8 +395,8 @@ void rewrite_shared(Code& code, const std::vector<bool>& outside, Known& known) 
 
 // --- Indices that are read from memory, and values to choose from ----------------------------------------------------
 
-// Names whose mere use may read shared or global memory: single variables there, and everything declared as a reference,
-// because it may refer to such memory. Other names that follow an & are included, which does no harm.
+// Names whose mere use may read shared or global memory: single variables there, and everything declared as a
+// reference, because it may refer to such memory. Other names that follow an & are included, which does no harm.
 Names names_that_read(const Code& code, Known& known) {
   static const Names follow{"=", ":", ",", ")", "{", ";"};
   Names references;
@@ -463,7 +463,7 @@ void rewrite_indices(Code& code, Known& known) {
   }
 }
 
-// For structs, `out[i] = c ? f() : g()` is two stores with g++ 12 and one with g++ 14; passed through a call, always one.
+// For structs, `out[i] = c ? f() : g()` is two stores with g++ 12, one with g++ 14, and always one through a call.
 void rewrite_choices(Code& code) {
   for (std::size_t i = 2; i < code.size(); ++i) {
     const std::size_t first = first_of_statement(code, i);

@@ -1,5 +1,5 @@
-// From CUDA C++ to the C++ that the SIMT model compiles: the same text, line for line, except for constructs that are not
-// C++ or whose reads would not be counted. In: the text of a .cu file, or of one that it includes. Out: C++.
+// From CUDA C++ to the C++ that the SIMT model compiles: the same text, line for line, except for constructs that are
+// not C++ or whose reads would not be counted. In: the text of a .cu file, or of one that it includes. Out: C++.
 #pragma once
 
 #include <functional>
