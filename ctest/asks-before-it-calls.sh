@@ -1,5 +1,5 @@
 #!/bin/sh
-# Kernels ask whether a hook has anything to do before they call it: common/sim/hooks/hooks.s is in force.
+# Kernels test inline whether a hook has anything to do before they call it, so common/sim/hooks/hooks.s is in effect.
 # Usage: asks-before-it-calls.sh OBJDUMP PROGRAM, chapter 01's, compiled for the model on x86-64
 "$1" -d --no-show-raw-insn "$2" | awk '
   /^[0-9a-f]+ <.*>:$/ { in_kernel = /sgemm/ }

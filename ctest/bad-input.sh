@@ -1,5 +1,5 @@
 #!/bin/sh
-# Bad input gets one line that says what is wrong, the right exit code, and leaves nothing behind.
+# Bad input yields one line that says what is wrong and the right exit code, and leaves no files.
 # Usage: bad-input.sh BIN-DIRECTORY MODEL-CC
 bin=$1 model_cc=$2
 scratch=$(mktemp -d)
@@ -47,7 +47,7 @@ refuse 2 "--tune" "$chapter" --tune
 refuse 2 "--describe" "$chapter" --on model --describe nonsense
 command -v nvidia-smi >/dev/null || refuse 1 "use --on model" "$chapter" --on gpu
 
-# A record or a tuning that is damaged, or of other code, of a chapter whose one candidate multiplies 1 x 1 matrices.
+# Records and tunings that are invalid, or of different code, for a chapter whose only candidate multiplies 1 x 1 matrices.
 gpu=$scratch/measured/nvidia-h200
 mkdir -p "$gpu"
 cat >"$scratch/tuner.cu" <<'END'
@@ -62,17 +62,17 @@ TILE_CHAPTER(.number = 77, .title = "a tuner", .kernels = {tile::tuned_kernel(ca
 END
 "$model_cc" "$scratch/tuner.cu" "$scratch/tuner" chapter || exit 1
 echo '{"gpu"' >"$gpu/environment.json"
-refuse 1 "nvidia-h200/environment.json is not of a valid record" "$scratch/tuner" --on model
+refuse 1 "nvidia-h200/environment.json is not part of a valid record" "$scratch/tuner" --on model
 grep -q Measured "$scratch/out" && complain "tables were printed from a broken record"
 mv "$gpu/environment.json" "$gpu/tuned-environment.json"
-refuse 1 "tuned-environment.json is not of a valid record" "$scratch/tuner" --on model
+refuse 1 "tuned-environment.json is not part of a valid record" "$scratch/tuner" --on model
 environment='{"gpu": "NVIDIA H200", "date": "d", "driver": "d", "cuda": "c", "fingerprint": {"tuner.cu": "0"}, "sms": 1, "clock_hz": 1'
 echo "$environment, \"size\": 1}" >"$gpu/tuned-environment.json"
 printf 'name,pruned,median_ms\nonly,,1\n' >"$gpu/tuned.csv"
-refuse 1 "measured/nvidia-h200: .*does not say of which machine code it is" "$bin/tile-record" --check "$scratch/tuner"
+refuse 1 "measured/nvidia-h200: .*does not say which machine code it measured" "$bin/tile-record" --check "$scratch/tuner"
 rm "$gpu/tuned-environment.json"
 echo "$environment}" >"$gpu/sweep-environment.json"
-refuse 1 "sweep-environment.json is not of a valid record" "$bin/tile-record" --check "$scratch/tuner"
+refuse 1 "sweep-environment.json is not part of a valid record" "$bin/tile-record" --check "$scratch/tuner"
 
 refuse 2 "there is no such chapter" ./tile run 99
 refuse 2 "two digits" ./tile run one
@@ -82,7 +82,7 @@ tile_count() { "$bin/tile-count" --compiler "$model_cc" "$@"; }
 refuse 2 "FILE.cu is required; ./tile count --help lists the options" tile_count
 refuse 2 "--registers" tile_count --registers 999 x.cu
 refuse 2 "--bogus.*; ./tile count --help lists the options" tile_count --bogus x.cu
-refuse 1 "ctest/count is no CUDA source by its name" tile_count ctest/count
+refuse 1 "ctest/count is not a .cu file" tile_count ctest/count
 cat >"$scratch/launch.cu" <<'END'
 #include "common/count/count.hpp"
 __global__ void k() {}

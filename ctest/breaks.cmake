@@ -1,7 +1,7 @@
-# Break-it experiments as build products: what came of each, which ninja keeps while program, edit, flags, compiler and libraries
-# are unchanged. They are not part of "all": only tests need them, and see to them.
+# Break-it experiments as build products: the result of each, which ninja keeps while program, edit, flags, compiler and libraries
+# are unchanged. They are not part of "all": only tests need them, and build them.
 
-# Writes `text` to `file` unless it says so already: its time is that of its last change.
+# Writes `text` to `file` if that changes it, so that an unchanged file keeps its time.
 function(tile_write_if_different file text)
   set(old "")
   if(EXISTS "${file}")
@@ -13,8 +13,8 @@ function(tile_write_if_different file text)
 endfunction()
 
 # The target NAME.breaks: the experiments of a breaks.json, applied to `source`, built into breaks/NAME and run there. The test
-# NAME.breaks-built, which a test of them must require as the fixture NAME.breaks, brings them up to date, so that what is
-# judged is what is there.
+# NAME.breaks-built brings them up to date; tests of them must require it as the fixture NAME.breaks, so that they judge
+# the current results.
 function(tile_add_break_programs name source experiments)
   set(directory "${PROJECT_BINARY_DIR}/breaks/${name}")
   set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${experiments}")

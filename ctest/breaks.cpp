@@ -1,21 +1,21 @@
 // A chapter's break-it experiments: each edit of breaks.json, applied to a copy of the program and built for the SIMT
-// model, must turn the test it names red, or must not compile and say why.
+// model, must make the named test fail, or must not compile, with the given message.
 //
 // breaks.json is a list of
-//   "name"     small letters, digits and dashes
-//   "find"     text of the program, which occurs in it once; or a list of such texts
-//   "replace"  what takes its place; or a list, as long
+//   "name"     lower-case letters, digits and dashes
+//   "find"     a text that occurs once in the program; or a list of such texts
+//   "replace"  its replacement; or a list of as many
 // and either
 //   "test"     the test case that must fail, and
-//   "says"     what it must find, "KIND: DETAIL": "race: sgemm_shared", "check: a == b", "wrong result" (see mismatch)
+//   "says"     the expected finding, "KIND: DETAIL": "race: sgemm_shared", "check: a == b", "wrong result" (see mismatch)
 // or
-//   "message"  the compiler's error; of a static assertion, its text.
+//   "message"  the compiler's error; for a static assertion, its text.
 //
-// breaks try      makes the edited copy, without the program's other tests, compiles it, runs the test, and keeps what came of it
-// breaks judge    says whether all went as it should
-// breaks capture  writes what was said, without line numbers, which another edit of the source would change: for messages.tsv
+// breaks try      makes the edited copy, without the program's other tests, compiles it, runs the test, and keeps the result
+// breaks judge    says whether all results were as expected
+// breaks capture  writes the messages for messages.tsv, without line numbers, which other edits of the source would change
 // breaks emit     writes the experiments for the book
-// Ninja tries and captures when something has changed (breaks.cmake); to judge is a test.
+// Ninja runs try and capture if something has changed (breaks.cmake); judge is a test.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -101,7 +101,7 @@ std::string edited(const std::string& source, const Experiment& e) {
 
 using At = std::vector<tokens::Token>::const_iterator;
 
-// The end of the next group in such brackets.
+// The end of the next group in these brackets.
 At end_of_group(At at, At end, const char* open, const char* close) {
   for (int depth = 0; at != end; ++at) {
     depth += at->is(open) - at->is(close);
@@ -110,7 +110,7 @@ At end_of_group(At at, At end, const char* open, const char* close) {
   return end;
 }
 
-// The first string of a macro's arguments, or several that follow each other.
+// The first string of a macro's arguments, with adjacent strings concatenated.
 std::string first_string(At at, At end) {
   std::string text;
   for (; at != end && (text.empty() || !at->counts() || at->kind == tokens::Token::Kind::text); ++at)
@@ -118,7 +118,7 @@ std::string first_string(At at, At end) {
   return text;
 }
 
-/// A use of TEST_CASE with its block, of TILE_GEMM_TESTS, or of TILE_CHAPTER.
+/// A use of TEST_CASE with its block, TILE_GEMM_TESTS, or TILE_CHAPTER.
 struct Definition {
   At begin, end;
   std::string test;  ///< the title of a test case
@@ -137,9 +137,9 @@ std::vector<Definition> definitions_in(const std::vector<tokens::Token>& all) {
   return found;
 }
 
-// The program with one of its tests; line numbers stay. Most of the time goes into compiling kernels that other tests launch: so if
-// the test is one of the chapter's own and does not ask for the registered kernels, none are registered, and all that follows is in
-// an anonymous namespace, where functions that nobody calls cost nothing.
+// The program with one of its tests; line numbers stay. Most of the time goes into compiling kernels that other tests launch, so if
+// the test is one of the chapter's own and does not use the registered kernels, none are registered, and the rest of the file is in
+// an anonymous namespace, where unused functions cost nothing.
 std::string with_one_test(const std::string& text, const std::string& name) {
   const auto all = tokens::of(text);
   const auto definitions = definitions_in(all);
@@ -170,15 +170,15 @@ std::string with_one_test(const std::string& text, const std::string& name) {
 
 // --- what a test finds ----------------------------------------------------------------------------------------------
 
-/// One thing that a test found wrong. Its kind is what the model calls it ("race", "out of bounds", "barrier", ...), or
-/// "wrong result", "check" (any other assertion), "exception" (one that is no finding of the model) or "crash".
+/// A failure that a test found. Its kind is that of the model ("race", "out of bounds", "barrier", ...), or
+/// "wrong result", "check" (any other assertion), "exception" (one that is not a finding of the model) or "crash".
 struct Finding {
   std::string kind;
-  std::string detail;  ///< of the model: kernel, place and so on; of a check: its expression; else the message
-  std::string text;    ///< what a reader of the output sees of it
+  std::string detail;  ///< for the model: kernel, line and so on; for a check: its expression; otherwise the message
+  std::string text;    ///< as shown in the output
 };
 
-// In what was thrown or compared: the model's lines, "KIND: KERNEL, FILE:LINE, block (...", or else an element of C that is wrong.
+// The findings in a text: the model's lines, "KIND: KERNEL, FILE:LINE, block (...", or otherwise a wrong element of C.
 std::vector<Finding> told_in(const std::string& text) {
   static const std::regex model(R"(([a-z][a-z ]*): ([A-Za-z_][^\n]*, [^ ,\n]+:\d+, block \([^\n]*))");
   static const std::regex missing(R"(missing: \d+ of \d+ elements of (\w+[^\n]*))");
@@ -207,7 +207,7 @@ std::vector<Finding> thrown(std::string what) {
   return found;
 }
 
-// Of an assertion that failed.
+// The findings of a failed assertion.
 std::vector<Finding> failed(const boost::property_tree::ptree& assertion) {
   if (assertion.get_child_optional("Exception")) return thrown(text_of(assertion, "Exception"));
   std::string values = text_of(assertion, "Expanded"), told = values;
@@ -219,7 +219,7 @@ std::vector<Finding> failed(const boost::property_tree::ptree& assertion) {
     values = boost::trim_copy(values.substr(0, values.size() - 2));  // a text that should be empty
   else
     values = fmt::format("{}( {} )", type, values);
-  if (values.find("{?}") != std::string::npos) values.clear();  // doctest has no words for them
+  if (values.find("{?}") != std::string::npos) values.clear();  // doctest cannot print them
   return {{"check", expression,
            fmt::format("{}( {} ) is NOT correct!{}", type, expression, values.empty() ? "" : "\n  values: " + values)}};
 }
@@ -237,7 +237,7 @@ void add_findings(const boost::property_tree::ptree& of, std::vector<Finding>& f
   }
 }
 
-/// What a test found, from doctest's report of it.
+/// The findings of a test, from doctest's report.
 std::vector<Finding> found_in(const fs::path& report) {
   boost::property_tree::ptree root;
   boost::property_tree::read_xml(report.string(), root);
@@ -266,8 +266,8 @@ bool matches(const Finding& finding, const std::string& says) {
          !is_of_word(detail[start.size()]);
 }
 
-/// "" when the findings are those that `says` announces, else what is wrong. Others may accompany it, as far as they are of the same
-/// family: a missing barrier is a race and a read of what nobody wrote; but an exception is not what an experiment on races is about.
+/// "" if the findings include the one that `says` expects, otherwise what is wrong. Other findings are allowed if they are of the same
+/// family: a missing barrier is a race and an uninitialised read; but an experiment on races must not end with an exception.
 std::string mismatch(const std::string& says, const std::vector<Finding>& found) {
   std::set<std::string> lines;
   for (const Finding& finding : found) lines.insert(fmt::format("\n  {}: {}", finding.kind, finding.detail));
@@ -281,13 +281,13 @@ std::string mismatch(const std::string& says, const std::vector<Finding>& found)
 
 // --- try ------------------------------------------------------------------------------------------------------------
 
-/// What came of an experiment.
+/// The result of an experiment.
 struct Result {
-  std::string surprise;  ///< "" when it went as it should, else what happened instead
-  std::string message;   ///< when it did, what the reader of the test's or the compiler's output sees
+  std::string surprise;  ///< "" if it was as expected, otherwise what happened instead
+  std::string message;   ///< if so, the message of the test or the compiler
 };
 
-/// The compiler's first error, of a static assertion its text.
+/// The compiler's first error; for a static assertion, its text.
 std::string first_error(const std::string& output) {
   static const std::string error = ": error: ", assertion = "static assertion failed: ";
   const auto at = output.find(error);
@@ -296,7 +296,7 @@ std::string first_error(const std::string& output) {
   return line.starts_with(assertion) ? line.substr(assertion.size()) : line;
 }
 
-/// What an edited program is made of, and what it leaves: files beside PROGRAM.
+/// The inputs of an edited program, and its outputs: files beside PROGRAM.
 struct Build {
   fs::path source, compiler, program;
 
@@ -306,7 +306,7 @@ struct Build {
 Result result_of_test(const Experiment& e, const Build& b) {
   const fs::path report = b.beside(".xml");
   fs::remove(report);
-  // On one thread of the host, what a broken kernel is told for is the same in each run: the book shows it.
+  // With one host thread, the findings about a broken kernel are the same in each run: the book shows them.
   const auto test =
       run("timeout", {"120", b.program.string(), "--on", "model", "--test", e.test, "--out", report.string()},
           b.beside(".out"), {{"SIMT_THREADS", "1"}});
@@ -318,8 +318,8 @@ Result result_of_test(const Experiment& e, const Build& b) {
   return {mismatch(e.says, found), announced == found.end() ? "" : announced->text};
 }
 
-/// Builds the edited program and runs its test. That it does not compile is a result like any other; but when the compiler gives no
-/// error, as when it is killed, there is none. Writes what the program depends on to PROGRAM.d.
+/// Builds the edited program and runs its test. A compiler error is a result; throws if the compiler fails without an error, as when
+/// it is killed. Writes the program's dependencies to PROGRAM.d.
 Result result_of(const Experiment& e, const Build& b) {
   const fs::path copy = b.beside(".cu"), headers = b.beside(".headers");
   const std::string source = read_text(b.source);
@@ -362,8 +362,8 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
-/// What was said, as it is kept: places are named as in the `source` that a reader would edit, without lines, and addresses, which
-/// differ from run to run, are left out.
+/// The message to keep: locations are named after the `source` that a reader would edit, without lines, and without addresses, which
+/// differ from run to run.
 std::string kept(const Experiment& e, std::string message, const std::string& source) {
   const std::pair<std::regex, std::string> changes[] = {
       {std::regex("\\b" + e.name + R"(\.cu\b)"), source},
@@ -384,7 +384,7 @@ std::string line_for_the_book(const Experiment& e) {
                      escaped(fmt::format("{}", fmt::join(replace, "\f"))), test ? e.test : e.message, e.says);
 }
 
-// The result that was kept of an experiment.
+// The kept result of an experiment.
 Result tried(const Experiment& e, const fs::path& built) {
   const auto json = nlohmann::json::parse(read_text(built / (e.name + ".result")));
   return {json.at("surprise"), json.at("message")};
@@ -394,7 +394,7 @@ int judge(const std::vector<Experiment>& experiments, const fs::path& built) {
   int wrong = 0;
   for (const Experiment& e : experiments) {
     const std::string surprise = tried(e, built).surprise;
-    fmt::print("{}: {}\n", e.name, surprise.empty() ? "breaks as it should" : surprise);
+    fmt::print("{}: {}\n", e.name, surprise.empty() ? "breaks as expected" : surprise);
     wrong += !surprise.empty();
   }
   fmt::print("{} experiments, {} wrong\n", experiments.size(), wrong);
@@ -412,8 +412,8 @@ int main(int argc, char** argv) {
   trying->add_option("--source", b.source, "chapterNN.cu")->required();
   trying->add_option("--compiler", b.compiler, "model-cc")->required();
   trying->add_option("--program", b.program, "the program to write, beside PROGRAM.result")->required();
-  auto* capturing = app.add_subcommand("capture", "write what the experiments that went as they should said");
-  auto* judging = app.add_subcommand("judge", "judge the experiments that were tried");
+  auto* capturing = app.add_subcommand("capture", "write the messages of the experiments with expected results");
+  auto* judging = app.add_subcommand("judge", "judge the results of the experiments");
   for (auto* all : {capturing, judging}) all->add_option("--built", built, "directory with their programs")->required();
   auto* emitting = app.add_subcommand("emit", "write the experiments as tab-separated lines");
   for (auto* all : {capturing, judging, emitting})

@@ -1,7 +1,7 @@
 # A chapter: its programs and its tests.
 
-# CTest entries for the test cases of a program with the chapters' command line, which are `run`'s to run. The program
-# itself knows its test cases; it is asked once built.
+# CTest entries for the test cases of a program with the chapters' command line, run by `run`. The program lists its own
+# test cases, once it is built.
 function(tile_discover_tests program name run)
   set(tests ${PROJECT_BINARY_DIR}/tests/${name}.cmake)
   if(NOT EXISTS "${tests}")  # until the program is built
@@ -14,8 +14,8 @@ function(tile_discover_tests program name run)
   set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY TEST_INCLUDE_FILES ${tests})
 endfunction()
 
-# The program PROGRAM with the chapters' command line from SOURCE, for the GPU where nvcc is found; for the model it is
-# PROGRAM-model then, and else PROGRAM itself, which the variable model_program says. Its tests are NAME.<case> and
+# The program PROGRAM with the chapters' command line from SOURCE, for the GPU if nvcc is found. The model's program is then
+# PROGRAM-model, otherwise PROGRAM itself; the variable model_program has its name. Its tests are NAME.<case> and
 # NAME.gpu.<case>.
 function(tile_add_program program name source)
   set(model_program ${program})
@@ -32,8 +32,8 @@ function(tile_add_program program name source)
   set(model_program ${model_program} PARENT_SCOPE)
 endfunction()
 
-# Where a chapter has sources beside its .cu, what they are compiled to for the model and for the GPU: own/libNN-name.a, which
-# model-cc finds for a program that includes a header of that folder, and chapterNN-own-gpu.
+# Compiles a chapter's sources beside its .cu, if any, for the model and for the GPU: to own/libNN-name.a, which model-cc
+# finds for a program that includes a header of that folder, and to chapterNN-own-gpu.
 function(tile_add_own_sources name directory)
   file(GLOB sources CONFIGURE_DEPENDS ${directory}/*.cpp)
   if(NOT sources)
@@ -52,8 +52,8 @@ function(tile_add_own_sources name directory)
   endif()
 endfunction()
 
-# The test NAME.records of a program: whether its records fit its counts and, where nvcc is, whether nvcc still makes the machine code
-# that was measured. Where the book is woven, the program has been counted for it.
+# The test NAME.records of a program: whether its records agree with its counts and, if there is nvcc, whether nvcc still makes the
+# machine code that was measured. If the book is woven, its counts are used.
 function(tile_check_records program name)
   set(described $<TARGET_FILE:${model_program}>)
   if(TILE_BOOK)
@@ -68,7 +68,7 @@ function(tile_check_records program name)
   set_tests_properties(${name}.records PROPERTIES SKIP_RETURN_CODE 77)
 endfunction()
 
-# Defines, for chapters/NN-name/chapterNN.cu, the program chapterNN (and chapterNN-model, where chapterNN is for the
+# Defines, for chapters/NN-name/chapterNN.cu, the program chapterNN (and chapterNN-model, if chapterNN is for the
 # GPU), and the tests chapterNN.<case>, chapterNN.gpu.<case>, .page, .records and .breaks. For each lab/QUESTION.cu beside it,
 # chapterNN-QUESTION and chapterNN.QUESTION.<case>.
 function(tile_add_chapter source)
@@ -88,7 +88,7 @@ function(tile_add_chapter source)
     target_link_libraries(${name} PRIVATE ${name}-own-gpu)
   endif()
   if(TILE_CUDA)
-    # A program with more kernels than one nvcc should compile says which of them belong to which of its units.
+    # A program with too many kernels for one nvcc says which of them belong to which compilation unit.
     file(STRINGS ${source} in_units REGEX "defined[(]TILE_UNIT[)]")
     if(in_units)
       target_compile_definitions(${name} PRIVATE TILE_UNITS=10)

@@ -1,5 +1,5 @@
-// Tests of clusters, on both machines: blocks that reach into each other's shared memory, and what goes wrong when they do. On the
-// model they are traced.
+// Tests of clusters, on both machines: blocks that access each other's shared memory, and their mistakes. On the model they are
+// traced.
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -24,7 +24,7 @@ __device__ __forceinline__ void cluster_barrier() {
 }
 
 #if TILE_ON_MODEL
-// What the model says of a launch in clusters.
+// The model's findings about a launch in clusters.
 template <class... Parameters, class... Arguments>
 std::string said_in_clusters(void (*kernel)(Parameters...), dim3 grid, dim3 cluster, dim3 block, bool traced,
                              Arguments&&... arguments) {
@@ -38,7 +38,7 @@ TEST_SUITE_BEGIN("gpu");
 
 // --- A halo that neighbours read ------------------------------------------------------------------------------------------
 
-// `split`: work between arriving and waiting is no mistake. What is wrong: neighbours read before the tile is there, or after its block
+// `split`: work between arriving and waiting is allowed. The mistakes: neighbours read before the tile is written, or after its block
 // may have ended; the tile is overwritten while they may read it, or written after the thread has arrived.
 enum class Halo { right, split, no_first_barrier, block_barrier, no_last_barrier, overwritten, written_late };
 
@@ -50,14 +50,14 @@ __global__ void sum_with_neighbours(const float* in, float* out, Halo how) {
   if (how == Halo::written_late) ptx::barrier_cluster_arrive();
   words[t] = in[first + t];
   if (how == Halo::split) ptx::barrier_cluster_arrive();
-  if (how != Halo::no_first_barrier) __syncthreads();  // the block's own tile is there
+  if (how != Halo::no_first_barrier) __syncthreads();  // the block's own tile is written
   float sum = words[t];
   if (t > 0) sum += words[t - 1];
   if (t < 63) sum += words[t + 1];
   if (how == Halo::split || how == Halo::written_late)
     ptx::barrier_cluster_wait();
   else if (how != Halo::block_barrier && how != Halo::no_first_barrier)
-    cluster_barrier();  // all tiles are there
+    cluster_barrier();  // all tiles are written
   if (t == 0) sum += ptx::mapa(words, (rank + blocks - 1) % blocks)[63];
   if (t == 63) sum += *ptx::mapa(&words[0], (rank + 1) % blocks);
   out[first + t] = sum;
@@ -76,7 +76,7 @@ struct HaloSums {
   }
 };
 
-TEST_CASE("neighbours read a halo between two cluster barriers") {
+TEST_CASE("neighbours may read a halo between two cluster barriers") {
   HaloSums sums;
   for (const Halo how : {Halo::right, Halo::split}) {
     run([&] { sums.launch(how); });
@@ -89,17 +89,17 @@ TEST_CASE("neighbours read a halo between two cluster barriers") {
 }
 
 #if TILE_ON_MODEL
-TEST_CASE("what a halo's barriers are for") {
+TEST_CASE("a halo without one of its barriers is reported") {
   HaloSums sums;
   const auto said = [&](Halo how) { return said_by([&] { run([&] { sums.launch(how); }); }); };
   CHECK(says(said(Halo::no_first_barrier), "cluster: sum_with_neighbours, cluster_test.cu:",
-             "reads shared memory of block (", "which may not have begun: no cluster barrier lies before"));
+             "reads shared memory of block (", "which may not have started: no cluster barrier precedes"));
   for (const Halo how : {Halo::block_barrier, Halo::written_late, Halo::overwritten})
     CHECK(says(said(how), "race: sum_with_neighbours, cluster_test.cu:", "with no cluster barrier between"));
-  CHECK(says(said(Halo::no_last_barrier), "which has ended: no cluster barrier keeps it"));
+  CHECK(says(said(Halo::no_last_barrier), "which has ended: no cluster barrier makes it wait"));
 }
 
-TEST_CASE("accesses to another block's shared memory are counted as what they are") {
+TEST_CASE("accesses to another block's shared memory are counted as such") {
   HaloSums sums;
   const simt::Counts counts = simt::trace([&] { sums.launch(Halo::right); }).front();
   CHECK(counts.cluster.x == 4);
@@ -120,9 +120,9 @@ TEST_CASE("accesses to another block's shared memory are counted as what they ar
 
 // --- The same by cooperative groups ---------------------------------------------------------------------------------------
 
-// out = what the next block of the cluster has, and where it stands.
+// out = the values of the next block of the cluster, and ranks.
 __global__ void pass_on(const float* in, float* out, unsigned* ranks, bool waits) {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900  // older GPUs have neither clusters nor these words
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900  // older GPUs have neither clusters nor these functions
   __shared__ float words[64];
   const cg::cluster_group cluster = cg::this_cluster();
   const unsigned t = threadIdx.x, at = blockIdx.x * 64 + t;
@@ -135,7 +135,7 @@ __global__ void pass_on(const float* in, float* out, unsigned* ranks, bool waits
 #endif
 }
 
-TEST_CASE("cooperative groups know a cluster, its barrier and its shared memory") {
+TEST_CASE("cooperative groups have clusters, with their barrier and shared memory") {
   constexpr int BLOCKS = 8, CLUSTER = 4, COUNT = 64 * BLOCKS;
   auto in = tile::array<float>("in", COUNT), out = tile::array<float>("out", COUNT);
   auto ranks = tile::array<unsigned>("ranks", COUNT);
@@ -151,7 +151,7 @@ TEST_CASE("cooperative groups know a cluster, its barrier and its shared memory"
   }
 #if TILE_ON_MODEL
   CHECK(says(said_in_clusters(pass_on, BLOCKS, CLUSTER, 64, true, in, out, ranks, false),
-             "which may not have begun: no cluster barrier lies before"));
+             "which may not have started: no cluster barrier precedes"));
 #endif
 }
 
@@ -176,14 +176,14 @@ TEST_CASE("a block knows its rank in a cluster of three dimensions") {
       }
 }
 
-TEST_CASE("a grid is cut into whole clusters") {
+TEST_CASE("a grid must consist of whole clusters") {
   auto out = tile::array<int>("out", 2 * 24);
   for (const auto& [grid, cluster, complaint] :
        {std::tuple{dim3(7), dim3(2),
                    "grid.x is 7, not a multiple of the 2 blocks of a cluster along it: round the grid up"},
         {dim3(2, 3, 3), dim3(1, 1, 2),
          "grid.z is 3, not a multiple of the 2 blocks of a cluster along it: round the grid up"},
-        {dim3(16), dim3(16), "a cluster of 16 blocks: 1 to 8 are what every GPU with clusters takes"}})
+        {dim3(16), dim3(16), "a cluster of 16 blocks: every GPU with clusters supports 1 to 8"}})
     CHECK_THROWS_WITH_AS(tile::launch_in_clusters(write_ranks, grid, cluster, 1, 0, out.device()), complaint,
                          std::invalid_argument);
 }
@@ -194,24 +194,24 @@ __global__ void leave_early(int* out) {
   const unsigned rank = ptx::cluster_ctarank();
   if (threadIdx.x >= 32) return;
   if (threadIdx.x == 0) word = int(rank) + 1;
-  cluster_barrier();  // the words are there
+  cluster_barrier();  // the words are written
   if (threadIdx.x == 0) out[blockIdx.x] = *ptx::mapa(&word, 1 - rank);
   cluster_barrier();  // nobody reads them any more
 }
 
-TEST_CASE("a cluster's barrier does not wait for threads that have returned") {
+TEST_CASE("a cluster barrier does not wait for threads that have returned") {
   auto out = tile::array<int>("out", 2);
   run([&] { tile::launch_in_clusters(leave_early, 2, 2, 64, 0, out.device()); });
   CHECK(out.host() == std::vector<int>{2, 1});
 }
 
-// --- A tile that a copy brings to all ---------------------------------------------------------------------------------------
+// --- Multicast --------------------------------------------------------------------------------------------------------------
 
-// What is wrong: mbarriers of other blocks may not be there, or not seen by copies; a block overwrites what others still read; too few
-// bytes are announced; a block is not among the destinations, or one that is not there.
+// The mistakes: mbarriers of other blocks may not be initialised, or not visible to copies; a block overwrites what others still read;
+// too few bytes are expected; a block is not among the destinations, or one that does not exist.
 enum class Multicast { right, no_begin, no_init_fence, no_empty_wait, few_bytes, one_bit_missing, bit_too_many };
 
-// Each of two blocks fetches half of each tile for both; out gets every tile, by both.
+// Each of two blocks loads half of each tile for both; both write every tile to out.
 constexpr int ROWS = 8, COLS = 32, TILES = 3, ELEMENTS = TILES * ROWS * COLS;
 __global__ void share_tiles(const __grid_constant__ CUtensorMap map, float* out, Multicast how) {
   __shared__ __align__(128) float words[ROWS * COLS];
@@ -225,7 +225,7 @@ __global__ void share_tiles(const __grid_constant__ CUtensorMap map, float* out,
   if (how == Multicast::no_begin)
     __syncthreads();
   else
-    cluster_barrier();  // the mbarriers are there for all
+    cluster_barrier();  // the mbarriers are initialised for all
   for (int tile = 0; tile < TILES; ++tile) {
     if (t == 0) {
       if (how != Multicast::no_empty_wait) ptx::mbarrier_wait_parity_cluster(&empty, unsigned(tile + 1) % 2);
@@ -249,7 +249,7 @@ struct SharedTiles {
   void launch(Multicast how) { tile::launch_in_clusters(share_tiles, 2, 2, 32, 0, map, out.device(), how); }
 };
 
-TEST_CASE("a copy brings a tile to all blocks of a cluster") {
+TEST_CASE("a multicast copies a tile to all blocks of a cluster") {
   if (!tile::machine::device().copies_in_bulk) return;
   SharedTiles tiles;
   run([&] { tiles.launch(Multicast::right); });
@@ -258,7 +258,7 @@ TEST_CASE("a copy brings a tile to all blocks of a cluster") {
 }
 
 #if TILE_ON_MODEL
-TEST_CASE("what a copy to several blocks needs") {
+TEST_CASE("mistakes in a multicast are reported") {
   SharedTiles tiles;
   const auto said = [&](Multicast how) { return said_by([&] { run([&] { tiles.launch(how); }); }); };
   CHECK(says(said(Multicast::no_begin), "full[0] of block (1,0,0)"));
@@ -266,10 +266,10 @@ TEST_CASE("what a copy to several blocks needs") {
   CHECK(says(said(Multicast::no_empty_wait), "asynchronously writes words["));
   CHECK(says(said(Multicast::few_bytes), "bytes"));
   CHECK(says(said(Multicast::one_bit_missing), "bytes are missing"));
-  CHECK(says(said(Multicast::bit_too_many), "copies to blocks 0x7, of a cluster of 2"));
+  CHECK(says(said(Multicast::bit_too_many), "copies to blocks 0x7 of a cluster that has 2"));
 }
 
-TEST_CASE("a multicast is one copy, and its bytes come to each block") {
+TEST_CASE("a multicast is counted as one copy, with its bytes in each block") {
   SharedTiles tiles;
   const auto runs = simt::trace([&] { tiles.launch(Multicast::right); });
   for (const simt::Site& site : runs.front().sites) {
@@ -281,8 +281,8 @@ TEST_CASE("a multicast is one copy, and its bytes come to each block") {
 
 // --- Order within a cluster -----------------------------------------------------------------------------------------------
 
-// Each thread of a cluster writes a part and fences it; after the cluster's barrier one counts the cluster. All of the last cluster
-// read what all wrote.
+// Each thread of a cluster writes a part and fences it; after the cluster barrier one thread counts the cluster. All threads of the
+// last cluster read what all threads wrote.
 __global__ void reduce_by_clusters(int* parts, unsigned* finished, int* out, bool fences) {
   __shared__ bool last;
   const unsigned me = blockIdx.x * blockDim.x + threadIdx.x, all = gridDim.x * blockDim.x;
@@ -299,7 +299,7 @@ __global__ void reduce_by_clusters(int* parts, unsigned* finished, int* out, boo
   out[threadIdx.x] = sum;
 }
 
-TEST_CASE("a fence counts for the thread that counts the cluster after its barrier") {
+TEST_CASE("a fence holds for the thread that counts the cluster after its barrier") {
   auto parts = tile::array<int>("parts", 6 * 32), out = tile::array<int>("out", 32);
   auto finished = tile::array<unsigned>("finished", 1);
   CHECK(says(said_in_clusters(reduce_by_clusters, 6, 2, 32, true, parts, finished, out, true), ""));
@@ -312,7 +312,7 @@ __global__ void histogram(const int* in, int* out, int count, bool atomic) {
   __shared__ int bins[32];
   const unsigned t = threadIdx.x, blocks = ptx::cluster_nctarank();
   if (t < 32) bins[t] = 0;
-  cluster_barrier();  // all bins are there
+  cluster_barrier();  // all bins are initialised
   for (int i = int(blockIdx.x * blockDim.x + t); i < count; i += int(gridDim.x * blockDim.x)) {
     const auto bin = unsigned(in[i] * in[i]) % (32 * blocks);
     int* const there = &ptx::mapa(bins, bin / 32)[bin % 32];
@@ -325,7 +325,7 @@ __global__ void histogram(const int* in, int* out, int count, bool atomic) {
   if (t < 32) out[ptx::cluster_ctarank() * 32 + t] = bins[t];
 }
 
-TEST_CASE("atomic operations reach a histogram that is spread over a cluster") {
+TEST_CASE("atomic operations work on a histogram that is distributed over a cluster") {
   auto in = tile::array<int>("in", 1000), out = tile::array<int>("out", 64);
   CHECK(says(said_in_clusters(histogram, 2, 2, 64, true, in, out, 1000, true), ""));
   std::vector<int> expected(64);
@@ -336,7 +336,7 @@ TEST_CASE("atomic operations reach a histogram that is spread over a cluster") {
 
 enum class Producing { right, arrives_first, no_begin };
 
-// Block 0 fills the other blocks' words, and says so at their mbarriers.
+// Block 0 fills the other blocks' words, and arrives at their mbarriers.
 __global__ void produce(float* out, Producing how) {
   __shared__ float words[32];
   __shared__ std::uint64_t full;
@@ -345,7 +345,7 @@ __global__ void produce(float* out, Producing how) {
   if (how == Producing::no_begin)
     __syncthreads();
   else
-    cluster_barrier();  // the mbarriers are there for all
+    cluster_barrier();  // the mbarriers are initialised for all
   if (rank == 0) {
     for (unsigned to = 1; to < ptx::cluster_nctarank(); ++to) {
       if (how == Producing::arrives_first) ptx::mbarrier_arrive_cluster(ptx::mapa(&full, to));
@@ -358,7 +358,7 @@ __global__ void produce(float* out, Producing how) {
   }
 }
 
-TEST_CASE("a block arrives at the mbarriers of others") {
+TEST_CASE("a block may arrive at the mbarriers of others") {
   auto out = tile::array<float>("out", 96);
   const auto said = [&](Producing how) { return said_in_clusters(produce, 3, 3, 32, true, out, how); };
   CHECK(says(said(Producing::right), ""));
@@ -370,10 +370,10 @@ TEST_CASE("a block arrives at the mbarriers of others") {
 
 // --- Mistakes -------------------------------------------------------------------------------------------------------------------
 
-// A thread arrives twice, or waits without having arrived; it maps an address to a block that is not there, past the
-// end of an array, or no address of shared memory; it reads what another block has mapped to it; a block does not come,
-// or waits elsewhere; a block reads another's memory after or before its end, or what that overwrites, or writes
-// between the halves of a barrier.
+// A thread arrives twice, or waits without having arrived; it maps an address to a block that does not exist, or an address
+// past the end of an array or not in shared memory; it reads at an address that another block has mapped to it; a block does
+// not arrive, or waits elsewhere; a block reads another's memory after or before its end, or while that is overwritten, or
+// writes between the halves of a barrier.
 enum class Use { twice, unarrived, rank, past, global, anothers, missing, elsewhere, after, before, rewritten, split };
 
 __global__ void use(int** addresses, int* out, Use how) {
@@ -393,7 +393,7 @@ __global__ void use(int** addresses, int* out, Use how) {
   if (how == Use::global) out[0] = *ptx::mapa(out, 1 - rank);
   if (how == Use::anothers) {
     if (rank == 0 && threadIdx.x == 0) addresses[0] = ptx::mapa(words, 1);
-    cluster_barrier();  // the address is there
+    cluster_barrier();  // the address is written
     if (rank == 1 && threadIdx.x == 0) out[0] = *addresses[0];
   }
   if (how == Use::missing && rank == 1) ptx::mbarrier_wait_parity(&never, 0);
@@ -417,7 +417,7 @@ __global__ void use(int** addresses, int* out, Use how) {
   cluster_barrier();
 }
 
-// The third block gets an address of the second one's, who waits for it, from the first, which has mapped it.
+// The third block gets an address in the second block, which waits for it, from the first, which has mapped it.
 __global__ void pass_address(int* volatile* address, volatile int* taken, int* out) {
   __shared__ int words[4];
   words[threadIdx.x] = 1;
@@ -433,10 +433,10 @@ __global__ void pass_address(int* volatile* address, volatile int* taken, int* o
       *taken = 1;
     }
   }
-  cluster_barrier();  // nobody is gone before
+  cluster_barrier();  // no block ends before this
 }
 
-TEST_CASE("what is wrong with the use of a cluster") {
+TEST_CASE("misuse of a cluster is reported") {
   for (const bool traced : {true, false}) {
     CAPTURE(traced);
     const auto said = [&](Use how) {
@@ -444,23 +444,23 @@ TEST_CASE("what is wrong with the use of a cluster") {
       auto addresses = tile::array<int*>("addresses", 1);
       return said_in_clusters(use, 2, 2, 32, traced, addresses, out, how);
     };
-    CHECK(says(said(Use::twice), "arrives at the cluster's barrier again"));
-    CHECK(says(said(Use::unarrived), "at which it has not arrived"));
+    CHECK(says(said(Use::twice), "arrives at the cluster barrier a second time"));
+    CHECK(says(said(Use::unarrived), "without having arrived"));
     CHECK(says(said(Use::rank), "maps words[0] to block 2 of its cluster, which has 2"));
     CHECK(says(said(Use::past), "bytes past the end of "));
-    CHECK(says(said(Use::global), "which is in none of its __shared__ arrays"));
+    CHECK(says(said(Use::global), "but it is in none of its __shared__ arrays"));
     CHECK(says(said(Use::anothers), ""));  // passed to the block whose memory it is
     CHECK(says(said(Use::missing), "deadlock: use, cluster_test.cu:",
-               "waits at the cluster's barrier: 32 of 64 threads that have not returned are there",
+               "waits at the cluster barrier: 32 of 64 threads that have not returned have arrived",
                "of block (1,0,0), with 31 threads more, waits for phase 0 (parity 0) of mbarrier never[0]"));
     CHECK(says(said(Use::elsewhere), "of block (1,0,0), with 30 threads more, waits at"));
     auto address = tile::array<int*>("address", 1);
     auto taken = tile::array<int>("taken", 1), out = tile::array<int>("out", 1);
     CHECK(says(said_in_clusters(pass_address, 4, 2, 4, traced, address, taken, out), "cluster: pass_address",
                "block (2,0,0), thread (0,0,0) reads shared memory of block (1,0,0) at address",
-               ": only blocks of one cluster reach each other's"));
+               ": only blocks of one cluster can access each other's"));
     if (!traced) {
-      CHECK(says(said(Use::after), "which has ended: no cluster barrier keeps it"));
+      CHECK(says(said(Use::after), "which has ended: no cluster barrier makes it wait"));
       continue;
     }
     CHECK(says(said(Use::after), "of block (1,0,0)"));

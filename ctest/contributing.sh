@@ -1,7 +1,7 @@
 #!/bin/sh
-# The steps of .github/CONTRIBUTING.md lead to a chapter: in a copy of the repository the commands of step 2 are carried out, the copy is
-# configured as step 3 says, and then has the targets and tests that the steps name. Nothing is compiled. The files that they name and those
-# that links of it and of the README lead to are there. Usage: contributing.sh, at the top of the repository
+# The steps of .github/CONTRIBUTING.md lead to a chapter: a copy of the repository, after the commands of step 2 and configured as in
+# step 3, has the targets and tests that the steps name. Nothing is compiled. The files that the steps name exist, and so do those to
+# which it and the README link. Usage: contributing.sh, at the top of the repository
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 wrong=0
@@ -9,7 +9,7 @@ complain() { echo "$*"; wrong=$((wrong + 1)); }
 tar -c --exclude=./build --exclude=./.git . | tar -x -C "$scratch" || exit 1
 cd "$scratch" || exit 1
 
-# The program texts of the steps, a line each, with the step's number before them.
+# The code in the steps, one line each, preceded by the step's number.
 awk '/^[0-9]+[.] / { number = $1; step = 1 } /^[^ 0-9]/ { step = 0 } step { printf "%s%s", (/^[0-9]+[.] / ? "\n" number " " : " "), $0 }' \
   .github/CONTRIBUTING.md | tr -s ' ' >steps
 texts() { grep "^$1[.] " steps | grep -o '`[^`]*`' | tr -d '`'; }

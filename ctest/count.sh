@@ -1,6 +1,6 @@
 #!/bin/sh
-# `tile count` on files of ctest/count: behind //! in a file is a line that stderr must have, and no other; behind //=, words
-# that stdout must have, one blank apart. @ is the place of the comment. Then the README's worked example, --json, and what is no source.
+# `tile count` on files of ctest/count: each //! in a file is followed by a line that stderr must have, and no others; each //= by words
+# that stdout must have, one space apart. @ is the comment's location. Then the README's worked example, --json, and files that are no source.
 # Usage: count.sh TILE-COUNT MODEL-CC
 tile_count=$1 model_cc=$2
 scratch=$(mktemp -d)
@@ -8,7 +8,7 @@ trap 'rm -rf "$scratch"' EXIT
 wrong=0
 complain() { echo "$*"; wrong=$((wrong + 1)); }
 
-# counted EXIT-CODE FILE...: what is printed, with its words one blank apart as well.
+# counted EXIT-CODE FILE...: the output, also with words one space apart.
 counted() {
   code=$1
   shift
@@ -16,7 +16,7 @@ counted() {
   [ $? = "$code" ] || complain "the exit code of a count of $* is not $code: $(cat "$scratch/err")"
   tr -s '\n ' ' ' <"$scratch/out" >"$scratch/words"
 }
-# expected FILE MARK: the patterns behind //MARK.
+# expected FILE MARK: the patterns after //MARK.
 expected() {
   awk -v mark="$2" '
     FNR == 1 { file = FILENAME; sub(/.*\//, "", file) }
@@ -42,10 +42,10 @@ for name in words forms advice mistakes refused header program plain; do
   [ -z "$wide" ] || [ "$name" = forms ] || complain "$name.cu: wider than 100 columns: $wide"
 done
 
-# The worked example, beside a file that does not compile: the unpadded column read has 32 wavefronts, the padded one 1.
+# The worked example, together with a file that does not compile: the unpadded column read has 32 wavefronts, the padded one 1.
 counted 1 --registers 40 ctest/count/plain.cu ctest/transpose.cu
 for words in "24 load tile (shared) 4 32 - - - 32 - 91%" "24 load tile (shared) 4 32 - - - 1 - 25%" \
-  "1 block of 1024 threads on an SM (50%), limited by registers; 40 registers a thread" \
+  "1 block of 1024 threads on an SM (50%), limited by registers; 40 registers per thread" \
   "91%: 32 wavefronts, where 1 would do: 32 different words lie in one bank; pad each row of 32 words by one word " \
   "Side by side (resources in cycles) requests bytes sectors waves issue L1 banks L2 DRAM at least (1) - - - - - - - - - - (2) 64 8,192 " "(1) plain.cu: failed (2) transpose.cu: naive; what binds: " \
   "Columns: bytes, of one lane;"; do
@@ -64,7 +64,7 @@ sed -n 's/^ *"\([a-z_0-9]*\)":.*/\1/p' "$scratch/out" | grep -vx 'runs\|kernels\
 sed -n '/^#/!s/\t.*//p' common/count/fields.tsv | sed 's/\[\]$//; s/.*\.//' | sort -u | diff - "$scratch/fields" ||
   complain "fields.tsv says otherwise"
 
-# What is no source, or no run, is told in one line.
+# Files that are no source, or have no run, are reported in one line.
 told() { # EXIT-CODE PATTERN ARGUMENT...
   code=$1 pattern=$2
   shift 2
@@ -73,7 +73,7 @@ told() { # EXIT-CODE PATTERN ARGUMENT...
     complain "not one line '$pattern' for '$*': $(cat "$scratch/out" "$scratch/err")"
 }
 source_of() { printf '#include "common/count/count.hpp"\n%s\n' "$2" >"$scratch/$1.cu"; }
-told 1 ".*README.md is no CUDA source by its name: name a .cu file" README.md
+told 1 ".*README.md is not a .cu file" README.md
 told 1 "cannot read $scratch/none.cu: No such file or directory$" "$scratch/none.cu"
 source_of without '__global__ void k() {}'
 told 1 ".*without.cu: the file describes no run: add a TILE_COUNT (see the README)$" "$scratch/without.cu"

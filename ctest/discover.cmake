@@ -1,6 +1,6 @@
-# Writes CTest entries for the test cases of one chapter program: each once on the model and, where a GPU is when ctest starts, once
-# there, unless its test suite begins with "model" or "gpu". Those on the model are what `./tile test --quick` runs, but for those whose
-# suite ends with "thorough": they try all of something that another test tries a part of.
+# Writes CTest entries for the test cases of one chapter program: each once on the model and, if there is a GPU when ctest starts, once
+# there, unless its test suite begins with "model" or "gpu". `./tile test --quick` runs those on the model, except for those whose
+# suite ends with "thorough", which test exhaustively what another test samples.
 # Input: PROGRAM, NAME, RUN, OUTPUT.
 execute_process(COMMAND ${PROGRAM} --list-tests OUTPUT_VARIABLE listing RESULT_VARIABLE status)
 if(NOT status EQUAL 0)

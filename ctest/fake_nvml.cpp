@@ -1,4 +1,4 @@
-// A library in the place of the driver's, for the test of clocks.hpp: it knows one GPU, whose SM clock falls with every question.
+// A replacement for the driver's NVML, for the test of clocks.hpp: it has one GPU, whose SM clock falls with every query.
 extern "C" {
 
 int nvmlInit_v2() { return 0; }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Maps show what was traced, or are not drawn. Usage: figures.sh FIGURES-PROGRAM
+# Maps show what was traced; otherwise they are not drawn. Usage: figures.sh FIGURES-PROGRAM
 set -e
 figures=$1
 scratch=$(mktemp -d)
@@ -9,7 +9,7 @@ mkdir -p "$emit/04"
 out=$scratch/map.svg
 fail() { echo "$*"; exit 1; }
 
-# refused COMPLAINT ARGUMENT...: nothing is drawn, and that is why
+# refused COMPLAINT ARGUMENT...: nothing is drawn, for this reason
 refused() {
   complaint=$1
   shift
@@ -18,7 +18,7 @@ refused() {
 }
 
 # banks TAG BYTES OP STRIDE SUMMARY ROWS CROWDED: lane l accesses word l / 2 * STRIDE; the picture has ROWS wavefronts, and CROWDED boxes
-# at banks that must give more than one word
+# at banks that must deliver more than one word
 banks() {
   for lane in $(seq 0 31); do printf 'k\t%s\tshared\tAs\t%s\t%s\t%s\t%s\n' "$1" "$2" "$lane" $((lane / 2 * $4)) "$3"; done >"$emit/04/samples.tsv"
   "$figures" banks "$emit/04" "$out" k "$1"

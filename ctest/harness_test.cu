@@ -1,4 +1,4 @@
-// Tests of what chapters are checked with: comparisons that NaN cannot pass, guard bands, records, ceilings.
+// Tests of the harness that checks chapters: comparisons that NaN cannot pass, guard bands, records, ceilings.
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ TEST_SUITE_BEGIN("model");
 
 namespace {
 
-// C = alpha A B + beta C, as it should be.
+// C = alpha A B + beta C, without mistakes.
 void multiply(const tile::Gemm& g) {
   for (int row = 0; row < g.M; ++row)
     for (int col = 0; col < g.N; ++col) {
@@ -47,7 +47,7 @@ void multiply_and_write_padding(const tile::Gemm& g) {
 
 const tile::Case plain{20, 30, 40, 1, 0, 2};
 
-// A path in a directory of this process's own, which is gone when the process ends.
+// A path in this process's temporary directory, which is removed when the process ends.
 std::filesystem::path scratch(const std::string& name) {
   static const struct Directory {
     std::string path = (std::filesystem::temp_directory_path() / "tile-harness-XXXXXX").string();
@@ -116,7 +116,7 @@ std::string joined(const std::vector<std::string>& lines) {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// A file of the made-up kernel's machine code, as cuobjdump writes it, with an instruction a line.
+// A file with the made-up kernel's machine code, in cuobjdump's format, with one instruction per line.
 std::filesystem::path sass_of(const std::string& code) {
   std::string text = "\t\tFunction : _Z1kv\n";
   std::istringstream lines(code);
@@ -143,7 +143,7 @@ simt::Counts few_counts() {
   return counts;
 }
 
-// What a GPU says of the same kernel when it agrees.
+// A GPU's counters for the same kernel that agree with the counts.
 tile::Record agreeing_counters(const simt::Counts& counts = few_counts()) {
   tile::Record entry{{"name", "k"}, {"counters", tile::Record::object()}};
   for (const tile::Counter& counter : tile::counters())
@@ -153,7 +153,7 @@ tile::Record agreeing_counters(const simt::Counts& counts = few_counts()) {
 
 }  // namespace
 
-TEST_CASE("a right kernel passes, and one with a single mistake does not") {
+TEST_CASE("a correct kernel passes, and one with a single mistake does not") {
   CHECK(tile::check(multiply, plain).ok());
   const std::string in_padding = "wrote C's padding at row 0, column 30";
   for (const auto& [wrong, complaint] : std::vector<std::pair<void (*)(const tile::Gemm&), std::string>>{
@@ -162,7 +162,7 @@ TEST_CASE("a right kernel passes, and one with a single mistake does not") {
            {multiply_and_write_padding, in_padding},
            {[](const tile::Gemm& g) { multiply(g), g.C[-3] = 1; }, "wrote 3 elements before C"},
            {[](const tile::Gemm& g) { multiply(g), g.C[g.M * g.ldc + 2] = 1; }, "wrote 3 elements after C"},
-           // A NaN in the place of another; arithmetic keeps a NaN, but not its bits.
+           // One NaN copied over another; arithmetic keeps a NaN, but not its bits.
            {[](const tile::Gemm& g) { multiply(g), std::memcpy(&g.C[g.N], &g.A[g.K], sizeof(float)); }, in_padding},
            {[](const tile::Gemm& g) { multiply(g), std::memcpy(&g.C[g.N], &g.B[g.N], sizeof(float)); }, in_padding},
            {[](const tile::Gemm& g) { std::memcpy(&g.C[g.N], g.C, sizeof(float)), multiply(g); }, in_padding},
@@ -177,7 +177,7 @@ TEST_CASE("leading dimensions may be wider than any memory") {
   CHECK(tile::check(multiply, far).ok());
   CHECK(tile::check(multiply_and_write_padding, far).message == "wrote C's padding at row 0, column 4");
   far.M = 1 << 18;  // 2^50 bytes
-  CHECK_THROWS_WITH_AS(tile::Operands{far}, "this computer has no 1073741828 MiB to reserve for A",
+  CHECK_THROWS_WITH_AS(tile::Operands{far}, "this computer cannot reserve 1073741828 MiB for A",
                        tile::machine::OutOfMemory);
 }
 
@@ -204,7 +204,7 @@ TEST_CASE("a record has a digest of each kernel's machine code, whatever its nam
   CHECK(tile::fingerprint(with_rates, digests)["kernels"] == tile::Record{{"k", "1"}, {"read<8>", "2"}});
 }
 
-TEST_CASE("counters must equal counts, except where a difference is named") {
+TEST_CASE("counters must equal counts, unless a difference is explained") {
   const auto complaint = [](const tile::Record& entry, const std::vector<tile::Difference>& differences) {
     return joined(tile::unexplained(tile::tallies(few_counts()), entry, differences));
   };
@@ -230,7 +230,7 @@ TEST_CASE("counters must equal counts, except where a difference is named") {
   }
 }
 
-TEST_CASE("what copies store is counted apart, and what they load with other loads") {
+TEST_CASE("stores of copies are counted separately, their loads with other loads") {
   std::string tallies;
   for (const tile::Counter& counter : tile::counters())
     if (const auto count = tile::tally(few_counts(), counter); count != 0)
@@ -240,7 +240,7 @@ TEST_CASE("what copies store is counted apart, and what they load with other loa
         "shared_store_wavefronts 200\n", "async_copies 10\n", "shared_wavefronts 240\n"})
     CHECK_MESSAGE(contains(tallies, expected), tallies);
   CHECK(tile::work_of(few_counts(), tile::Case{32, 32, 32}).requests == 100 + 200 + 10);  // a copy is one instruction
-  // Nobody asks for counters of copies where there are none.
+  // Without copies, no counters of copies are needed.
   simt::Counts without = few_counts();
   without.sites.resize(2);
   tile::Record entry = agreeing_counters(without);
@@ -249,7 +249,7 @@ TEST_CASE("what copies store is counted apart, and what they load with other loa
   CHECK(joined(tile::unexplained(tile::tallies(without), entry, {})) == "");
 }
 
-TEST_CASE("differences are read, and a damaged list is refused") {
+TEST_CASE("differences are read, and an invalid list is rejected") {
   const auto directory = scratch("differences");
   std::filesystem::create_directories(directory);
   CHECK(tile::load_differences(directory).empty());
@@ -262,7 +262,7 @@ TEST_CASE("differences are read, and a damaged list is refused") {
     CHECK_THROWS_AS(load(wrong), tile::RecordError);
 }
 
-TEST_CASE("a table's fields may have commas, and its lines either end") {
+TEST_CASE("a table's fields may have commas, and its lines may end with CR LF") {
   const auto rows = tile::rows_of("a,b\r\n" + tile::csv_line({"1,2", "3"}), "table.csv");
   CHECK(rows.at(0).text("a") == "1,2");
   CHECK(rows.at(0).number("b") == 3);
@@ -281,7 +281,7 @@ TEST_CASE("a record that was written is read back the same, with medians and rat
   CHECK(contains(tile::read_whole(directory / "metrics.csv"), "\nk,counters,l2_sectors,5,4,6\n"));
   CHECK_FALSE(std::filesystem::exists(directory / "cublaslt.csv"));
 
-  // Beside it a sweep, which searched in cuBLASLt, and a tuning.
+  // In the same directory, a sweep with a search in cuBLASLt, and a tuning.
   sweep["sweep"]["seconds"] = 42;
   for (tile::Record& run : sweep["kernels"][0]["runs"]) {
     run["choice"] = "large";
@@ -308,7 +308,7 @@ TEST_CASE("facts are written with a value to plot, its unit and a text to read")
         "rates.lda\tmeasured\t2.25\tms\t2.25\nlater.ms\tmeasured\t\t\tnot yet measured\n");
 }
 
-TEST_CASE("keys and labels tell units") {
+TEST_CASE("keys and labels imply units") {
   std::string units;
   for (const char* key :
        {"shared.4096.tflops", "clocks_before.power_w", "x.w", "hide.dram.bytes_per_cycle", "load-A.sectors_per_request",
@@ -319,7 +319,7 @@ TEST_CASE("keys and labels tell units") {
   CHECK(tile::unit_of_label("shared memory read, GB/s").empty());
 }
 
-TEST_CASE("a fact knows the line that computes it, or the one that it was read from") {
+TEST_CASE("a fact has the line that computes it, or the one from which it was read") {
   tile::Facts facts;
   facts.predicted("here", 1);
   const int line = __LINE__ - 1;
@@ -330,7 +330,7 @@ TEST_CASE("a fact knows the line that computes it, or the one that it was read f
         fmt::format("here\tctest/harness_test.cu\t{}\nthere\t{}\t2\n", line, read));
 }
 
-TEST_CASE("measurements by hand become facts, and what is none is refused with its line") {
+TEST_CASE("measurements by hand become facts, and invalid ones are rejected with their line") {
   tile::Facts facts;
   facts.measured_in(scratch("by-hand.csv", "# an NVIDIA H200\na.sectors,12\n\nb,0.5\n"));
   CHECK(facts.all().size() == 2);
@@ -338,22 +338,22 @@ TEST_CASE("measurements by hand become facts, and what is none is refused with i
   CHECK(facts.all()[1].kind == "measured");
   for (const char* line : {"a", "a,", "a,x", "a,1x"})
     CHECK_THROWS_WITH(facts.measured_in(scratch("by-hand.csv", std::string("b,1\n") + line)),
-                      doctest::Contains("line 2: not a key, a comma and a number"));
+                      doctest::Contains("line 2: write a key, a comma and a number"));
   CHECK_THROWS_WITH(facts.measured_in("ctest/missing.csv"), doctest::Contains("cannot read"));
 }
 
-TEST_CASE("damaged records are refused with one line and advice") {
+TEST_CASE("invalid records are rejected with one line and advice") {
   const auto directory = scratch("damaged");
   const std::string columns = "kernel,problem,samples_ms\n";
   for (const auto& [file, text, complaint] : std::vector<std::array<std::string, 3>>{
-           {"environment.json", R"({"gpu": 7})", "environment.json is not of a valid record"},
+           {"environment.json", R"({"gpu": 7})", "environment.json is not part of a valid record"},
            {"environment.json", "{", "parse error"},
            {"runs.csv", "kernel,problem\nk,1024\n",
             "k at 1024: [json.exception.out_of_range.403] key 'samples_ms' not found"},
            {"cublas.csv", columns + "k,1024\n", "line 2: 2 fields for 3 columns"},
            {"cublas.csv", columns + "k,1024,1 x\n", "line 2: samples_ms is '1 x', which is not a number"},
-           {"cublas.csv", columns + "k,1024,1 2\n", "k at 1024: samples do not come in pairs"},
-           {"kernels.csv", "name\nother\n", "runs.csv has k, which kernels.csv has not"}}) {
+           {"cublas.csv", columns + "k,1024,1 2\n", "k at 1024: the samples do not form pairs"},
+           {"kernels.csv", "name\nother\n", "runs.csv has k, which is not in kernels.csv"}}) {
     tile::save_record(directory, made_up_record());
     scratch("damaged/" + file, text);
     std::string found = "accepted";
@@ -370,7 +370,7 @@ TEST_CASE("damaged records are refused with one line and advice") {
   CHECK_THROWS_AS(tile::save_record("/proc/nowhere/record", made_up_record()), tile::RecordError);
 }
 
-TEST_CASE("a signal amid a write leaves a whole file") {
+TEST_CASE("a signal during a write leaves a complete file") {
   const auto file = scratch("saved") / "table.csv";
   std::filesystem::create_directory(file.parent_path());
   const std::string text(100'000, '-');  // writing it takes a while
@@ -424,7 +424,7 @@ TEST_CASE("profiler output finds its kernel") {
   CHECK(kernel["sass"]["all"] == 3);
 }
 
-TEST_CASE("a problem is named and recorded by what it is") {
+TEST_CASE("problems have names, and are recorded by them") {
   const auto plain = tile::Problem::plain(64, 32, 16);
   tile::Problem other = plain;
   other.types = {tile::Element::bf16, tile::Element::bf16, tile::Element::f32};
@@ -451,7 +451,7 @@ TEST_CASE("a problem is named and recorded by what it is") {
     CHECK_THROWS_AS(tile::problem_named(none), tile::RecordError);
 }
 
-// Instructions, of which each line is an opcode and its operands.
+// Instructions, one per line: an opcode and its operands.
 std::vector<tile::Instruction> code_of(const std::string& lines) {
   std::vector<tile::Instruction> code;
   std::istringstream text(lines);
@@ -460,7 +460,7 @@ std::vector<tile::Instruction> code_of(const std::string& lines) {
   return code;
 }
 
-TEST_CASE("an FFMA reads no operand again that the one before kept for it") {
+TEST_CASE("an FFMA does not read an operand again that the previous one kept for reuse") {
   for (const auto& [code, even, odd] : std::vector<std::tuple<std::string, int, int>>{
            {"FFMA R0, R2, R3, R0", 2, 1},
            {"FFMA R0, R2, R2, R0", 2, 0},                             // R2 is read once
@@ -477,7 +477,7 @@ TEST_CASE("an FFMA reads no operand again that the one before kept for it") {
   }
 }
 
-TEST_CASE("where a loop loads, stores and waits is told in FFMA") {
+TEST_CASE("the positions of a loop's loads, stores and barriers are counted in FFMA") {
   using Places = std::map<std::string, int>;
   for (const auto& [code, places] : std::vector<std::pair<std::string, Places>>{
            {"FFMA\nLDS.128\nIADD3\n", {}},
@@ -493,14 +493,14 @@ TEST_CASE("the busier bank counts in every four instructions") {
   const std::string even = "FFMA R0, R2, R4, R0\n", odd = "FFMA R1, R3, R5, R1\n", other = "IADD3\n";
   for (const auto& [code, cycles] : std::vector<std::pair<std::string, int>>{
            {even, 3},                  // three registers of one bank
-           {even + other + other, 3},  // hidden behind what reads nothing
-           {even + odd, 3},            // the banks take turns
+           {even + other + other, 3},  // hidden by instructions that read nothing
+           {even + odd, 3},            // the banks alternate
            {even + "FFMA R6, R8, R10, R6\n" + other + other, 6},
            {other + other + other + even + odd, 4 + 3}})  // groups of four end here
     CHECK(tile::tally_of(code_of(code)).at("bank_cycles") == cycles);
 }
 
-TEST_CASE("an operand is kept across what does not read registers of a lane's arithmetic") {
+TEST_CASE("an operand is kept across instructions that do not use the operand registers") {
   const auto cycles = [](const std::string& between) {
     const std::string before = "FFMA R0, R2.reuse, R4.reuse, R0\n", after = " R20, [R22]\nFFMA R6, R2, R4, R6\n";
     return tile::tally_of(code_of(before + between + after)).at("issue_cycles");
@@ -510,14 +510,14 @@ TEST_CASE("an operand is kept across what does not read registers of a lane's ar
   CHECK(cycles("IADD3") == 6);
 }
 
-TEST_CASE("cycles of an FFMA are told from what all schedulers issue") {
+TEST_CASE("cycles per FFMA are computed from the issue rate of all schedulers") {
   const tile::Record profile{{"instructions", 1100.0}, {"ffma", 32 * 1000.0}, {"all_issue_active", 482.28}};
   tile::Facts facts;
   tile::add_profile_facts(facts, "k", &profile, 132);
   CHECK(facts.value("k.profile.cycles_per_ffma") == doctest::Approx(1.1 / (482.28 / 528)));
 }
 
-TEST_CASE("a round of copies is three times as large as the L2") {
+TEST_CASE("a rotation of copies is three times as large as the L2") {
   constexpr std::size_t l2 = 62914560, cube = 4 * 3 * 256 * 256;  // of an H200; a product of 256 x 256 x 256
   CHECK(tile::copies_past_l2(l2, cube) * cube >= 3 * l2);
   CHECK(tile::copies_past_l2(l2, 3 * l2 / 7) == 8);  // seven, and one more: they are used in pairs
@@ -525,7 +525,7 @@ TEST_CASE("a round of copies is three times as large as the L2") {
   CHECK(tile::copies_past_l2(l2, 4) == 256);
 }
 
-TEST_CASE("rounding up is right up to the largest int") { CHECK(tile::ceil_div(INT_MAX, 16) == 1 << 27); }
+TEST_CASE("rounding up is correct up to the largest int") { CHECK(tile::ceil_div(INT_MAX, 16) == 1 << 27); }
 
 TEST_CASE("a median is settled when its own spread is small") {
   const auto spread = [](int count, double width) {
@@ -596,7 +596,7 @@ TEST_CASE("ceilings as compiled follow from counters and machine code") {
   CHECK_FALSE(tile::work_as_compiled(written, kernel, record, 64, counted, to).has_value());
 }
 
-TEST_CASE("counts for each unit of K are written as multiples of K") {
+TEST_CASE("counts per unit of K are written as multiples of K") {
   for (const auto& [count, text] :
        std::map<double, std::string>{{2, "2K"}, {1, "K"}, {1.0 / 64, "K/64"}, {9.0 / 8, "9K/8"}, {0, "-"}})
     CHECK(tile::multiple_of_K(count) == text);
@@ -610,7 +610,7 @@ TEST_CASE("numbers are written the same everywhere") {
   CHECK(tile::record_directory("c", "NVIDIA GeForce RTX 5060") == "c/measured/nvidia-geforce-rtx-5060");
 }
 
-TEST_CASE("clocks and power are NVML's, and without it there is a reason") {
+TEST_CASE("clocks and power come from NVML, and a reason is given if they are missing") {
   const tile::Nvml nvml("0000:19:00.0", TILE_FAKE_NVML);
   CHECK(nvml.missing() == "");
   CHECK(nvml.driver() == "123.45.6");
@@ -634,7 +634,7 @@ TEST_CASE("clocks and power are NVML's, and without it there is a reason") {
     return none.missing();
   };
   CHECK(missing("0000:19:00.0", "libno-such.so.1") == "libno-such.so.1 cannot be opened");
-  CHECK(missing("9999:19:00.0", TILE_FAKE_NVML) == "NVML does not say what the GPU 9999:19:00.0 does");
+  CHECK(missing("9999:19:00.0", TILE_FAKE_NVML) == "NVML gives no readings for the GPU 9999:19:00.0");
 }
 
 TEST_SUITE_END();

@@ -1,5 +1,5 @@
-// Tests of mbarriers, copies in bulk, the fences between proxies and setmaxnreg on the SIMT model: which mistakes it
-// finds, and which right kernels it leaves alone. Tensor maps and their boxes are in ctest/tma_test.cu.
+// Tests of mbarriers, TMA copies, proxy fences and setmaxnreg on the SIMT model: the mistakes that it finds, and the
+// correct kernels that it accepts. Tensor maps and their boxes are in ctest/tma_test.cu.
 
 #include "common/cuda/ptx_bulk.hpp"
 #include "ctest/model_tests.hpp"
@@ -13,7 +13,7 @@ namespace ptx = tile::ptx;
 
 enum class Exchange { right, no_wait, arrives_first, one_lane_arrives_for_all, one_lane_waits_for_all };
 
-// Thread by thread, the first warp passes words to the second, which releases them, so many times.
+// Thread by thread, `times` times, the first warp passes words to the second, which then releases them.
 __global__ void exchange(float* out, int times, Exchange how) {
   const bool one_arrives = how == Exchange::one_lane_arrives_for_all;
   __shared__ float words[32];
@@ -23,25 +23,25 @@ __global__ void exchange(float* out, int times, Exchange how) {
     ptx::mbarrier_init(&filled, one_arrives ? 1 : 32);
     ptx::mbarrier_init(&taken, 32);
   }
-  __syncthreads();  // the mbarriers are there for all
+  __syncthreads();  // the mbarriers are initialised for all
   for (int i = 0; i < times; ++i) {
     if (threadIdx.x < 32) {
       ptx::mbarrier_wait_parity(&taken, unsigned(i + 1) % 2);
       if (how == Exchange::arrives_first) ptx::mbarrier_arrive(&filled);
       words[lane] = float(i);
-      if (one_arrives) __syncwarp();  // the first lane speaks for all
+      if (one_arrives) __syncwarp();  // the first lane arrives for all
       if (how != Exchange::arrives_first && (!one_arrives || lane == 0)) ptx::mbarrier_arrive(&filled);
     } else {
       const bool one_waits = how == Exchange::one_lane_waits_for_all;
       if (how != Exchange::no_wait && (!one_waits || lane == 0)) ptx::mbarrier_wait_parity(&filled, unsigned(i) % 2);
-      if (one_waits) __syncwarp();  // what the first lane has learnt, all know
+      if (one_waits) __syncwarp();  // now all lanes know what the first has learnt
       out[lane] = words[31 - lane];
       ptx::mbarrier_arrive(&taken);
     }
   }
 }
 
-TEST_CASE("who waits for a phase has learnt what was done before it") {
+TEST_CASE("a thread that waits for a phase sees what was done before its arrivals") {
   auto out = tile::array<float>("out", 32);
   CHECK(says(said_of(exchange, 1, 64, out, 5, Exchange::right), ""));
   CHECK(out.host()[0] == 4);
@@ -53,8 +53,8 @@ TEST_CASE("who waits for a phase has learnt what was done before it") {
   CHECK(out.host()[0] == 2999);
 }
 
-// Thread 0 starts a copy of 64 bytes, but announces so many only when it may go on: when another copy has landed, and before it
-// the first, for which thread 32 waits.
+// Thread 0 starts a copy of 64 bytes, but expects them only after another copy has landed, and so after the first one, for
+// which thread 32 waits.
 __global__ void announce_late(const float* in, float* out, unsigned announced) {
   __shared__ __align__(16) float words[16], others[16];
   __shared__ std::uint64_t full, others_full, go;
@@ -62,7 +62,7 @@ __global__ void announce_late(const float* in, float* out, unsigned announced) {
     for (std::uint64_t* mbarrier : {&full, &others_full, &go}) ptx::mbarrier_init(mbarrier, 1);
     ptx::fence_mbarrier_init();
   }
-  __syncthreads();  // the mbarriers are there for all
+  __syncthreads();  // the mbarriers are initialised for all
   if (threadIdx.x == 0) {
     ptx::cp_async_bulk(words, in, sizeof words, &full);
     ptx::mbarrier_wait_parity(&go, 0);
@@ -80,16 +80,16 @@ __global__ void announce_late(const float* in, float* out, unsigned announced) {
   }
 }
 
-TEST_CASE("bytes may come before they are announced") {
+TEST_CASE("bytes may land before they are expected") {
   auto in = tile::array<float>("in", 16), out = tile::array<float>("out", 1);
   CHECK(says(said_of(announce_late, 1, 96, in, out, 64), ""));
   CHECK(out.host()[0] == 15);
   CHECK(says(said_of(announce_late, 1, 96, in, out, 48), ": 16 bytes more have come in phase 0 than were announced"));
 }
 
-TEST_KERNEL("bytes that come when their phase is over are too many", announce_one_of_two, float, 1, 1,
+TEST_KERNEL("bytes that land after their phase is over are too many", announce_one_of_two, float, 1, 1,
             "bulk copy: announce_one_of_two, mbarrier_test.cu:", "copies 16 bytes for mbarrier full[0] (address 0x",
-            " in phase 0, which was over before they came: fewer bytes were announced than copied") {
+            " in phase 0, which was over before they landed: fewer bytes were expected than copied") {
   __shared__ __align__(16) float words[8];
   __shared__ std::uint64_t full;
   ptx::mbarrier_init(&full, 1);
@@ -115,22 +115,22 @@ __global__ void use(std::uint64_t* global, Use how) {
   ptx::mbarrier_wait_parity(where, how == Use::third_parity ? 2 : 0);
 }
 
-TEST_CASE("an mbarrier is used as one") {
+TEST_CASE("misuse of an mbarrier is reported") {
   auto global = tile::array<std::uint64_t>("global", 4);
   const auto said = [&](Use how) { return said_of(use, 1, 1, global, how); };
-  CHECK(says(said(Use::twice), "initialises mbarrier mbarrier[0] (address 0x", ", which it is already"));
-  CHECK(says(said(Use::for_nobody), " for 0 arrivals; 1 to 1048575 are possible"));
-  CHECK(
-      says(said(Use::uninitialised), "arrives at mbarrier mbarrier[0] (address 0x", ", which nobody has initialised"));
-  CHECK(says(said(Use::misaligned), ", which is not a multiple of 8"));
+  CHECK(says(said(Use::twice), "initialises mbarrier mbarrier[0] (address 0x", ", which has already been initialised"));
+  CHECK(says(said(Use::for_nobody), " for 0 arrivals; it must be 1 to 1048575"));
+  CHECK(says(said(Use::uninitialised), "arrives at mbarrier mbarrier[0] (address 0x",
+             ", which has not been initialised"));
+  CHECK(says(said(Use::misaligned), ", whose address is not a multiple of 8"));
   CHECK(says(said(Use::global), ", which is not in shared memory"));
   CHECK(says(said(Use::beyond), "out of bounds: use"));
-  CHECK(says(said(Use::third_parity), " with parity 2, which is 0 or 1"));
+  CHECK(says(said(Use::third_parity), " with parity 2, which must be 0 or 1"));
   CHECK(says(said(Use::as_memory), "reads mbarrier mbarrier[0]", " as ordinary memory"));
-  CHECK(says(said(Use::many_bytes), ": 1048576 bytes are announced, and a phase takes 1048575 at most"));
+  CHECK(says(said(Use::many_bytes), ": 1048576 bytes are expected, but a phase can expect at most 1048575"));
 }
 
-TEST_KERNEL("a lane that waits for ever is told, not those that wait for it", lanes_that_part, float, 1, 32,
+TEST_KERNEL("a lane that waits forever is reported, not those that wait for it", lanes_that_part, float, 1, 32,
             "deadlock: lanes_that_part, mbarrier_test.cu:",
             "thread (0,0,0) waits for phase 0 (parity 0) of mbarrier mbarrier[0]",
             ": 1 of 1 arrivals and 0 bytes are missing") {
@@ -158,20 +158,20 @@ __global__ void poll_both(const float* in, float* out) {
   for (int i = 0; i < 2; ++i) out[i] = words[i][0];
 }
 
-TEST_KERNEL("one thread tries four times before it does what it waits for", arrive_in_the_end, int, 1, 1, "") {
+TEST_KERNEL("a thread may try four times before it makes the arrival itself", arrive_in_the_end, int, 1, 1, "") {
   __shared__ std::uint64_t mbarrier;
   ptx::mbarrier_init(&mbarrier, 1);
   while (!ptx::mbarrier_try_wait_parity(&mbarrier, 0))
     if (++out[0] == 4) ptx::mbarrier_arrive(&mbarrier);
 }
 
-TEST_CASE("a wait that gives up is tried again, with other work in between") {
+TEST_CASE("a wait that gives up may be retried, with other work in between") {
   auto in = tile::array<float>("in", 8), out = tile::array<float>("out", 2);
   CHECK(says(said_of(poll_both, 1, 1, in, out), ""));
   CHECK(out.host() == std::vector<float>{0, 4});
 }
 
-// One lane waits before it reads with the others, who wait after it.
+// One lane waits before it reads with the others; they wait afterwards.
 __global__ void one_lane_is_late(float* out) {
   __shared__ float words[32];
   __shared__ std::uint64_t early, late;
@@ -181,7 +181,7 @@ __global__ void one_lane_is_late(float* out) {
     ptx::mbarrier_init(&early, 1);
     ptx::mbarrier_init(&late, 1);
   }
-  __syncthreads();  // words and mbarriers are there for all
+  __syncthreads();  // words and mbarriers are initialised for all
   if (threadIdx.x == 32) {
     ptx::mbarrier_arrive(&early);
     ptx::mbarrier_arrive(&late);
@@ -193,7 +193,7 @@ __global__ void one_lane_is_late(float* out) {
   out[lane] = word;
 }
 
-TEST_CASE("what a warp does is counted together though its lanes wait apart") {
+TEST_CASE("accesses of a warp are counted together although its lanes wait separately") {
   auto out = tile::array<float>("out", 32);
   for (const simt::Site& site : counted(one_lane_is_late, 1, 64, out).sites) {
     CHECK(site.requests == 1);
@@ -205,9 +205,9 @@ TEST_CASE("what a warp does is counted together though its lanes wait apart") {
 
 enum class Ring { right, tries_once, arrives_early, missing_arrival, no_init_barrier };
 
-// One producer thread fetches tiles, two consumer warps sum them up. What is wrong: a wait that does not try again;
-// consumers release the stage before they have read it, or one warp of them does not; threads do not wait until the
-// mbarriers are initialised. What else may be forgotten, chapter 14 forgets in its experiments.
+// One producer thread loads tiles, two consumer warps sum them up. The mistakes: a wait that is not retried; consumers
+// that release the stage before they have read it, or one warp of which does not; threads that do not wait until the
+// mbarriers are initialised. The experiments of chapter 14 have further mistakes.
 __global__ void sum_tiles(const float* in, float* out, int tiles, Ring how) {
   __shared__ __align__(16) float stage[32];
   __shared__ std::uint64_t full, empty;
@@ -217,7 +217,7 @@ __global__ void sum_tiles(const float* in, float* out, int tiles, Ring how) {
     ptx::mbarrier_init(&empty, 2);
     ptx::fence_mbarrier_init();
   }
-  if (how != Ring::no_init_barrier) __syncthreads();  // the mbarriers are there for all
+  if (how != Ring::no_init_barrier) __syncthreads();  // the mbarriers are initialised for all
   if (t == 64) {
     for (int i = 0; i < tiles; ++i) {
       ptx::mbarrier_wait_parity(&empty, unsigned(i + 1) % 2);
@@ -257,11 +257,11 @@ TEST_CASE("a ring of one stage") {
 
 // --- Copies into shared memory ------------------------------------------------------------------------------------------
 
-// What is copied into shared memory, what threads write before it, with which fence, and what is waited for.
-enum class Written { nothing, words, in };  // where the copy goes, or what it copies
+// A copy into shared memory: its size and destination, what threads write before it, with which fence, and who waits.
+enum class Written { nothing, words, in };  // the copy's destination, or its source
 enum class Fence { none, shared, all };
 struct Loading {
-  unsigned bytes = 256, to = 0;  // the element of `words` that the copy begins at
+  unsigned bytes = 256, to = 0;  // the element of `words` at which the copy begins
   Written written = Written::nothing;
   Fence fence = Fence::none;
   bool waits = true, for_another = false, over_an_mbarrier = false;
@@ -278,7 +278,7 @@ __global__ void load(float* in, float* out, Loading how) {
   if (how.written == Written::in) in[threadIdx.x] = 7;
   if (how.fence == Fence::shared) ptx::fence_proxy_async_shared_cta();
   if (how.fence == Fence::all) ptx::fence_proxy_async();
-  __syncthreads();  // the mbarriers are there for all
+  __syncthreads();  // the mbarriers are initialised for all
   if (threadIdx.x == 0) {
     ptx::mbarrier_arrive_expect_tx(&full[0], how.bytes);
     void* const to = how.over_an_mbarrier ? static_cast<void*>(full) : &words[how.to];
@@ -294,14 +294,15 @@ TEST_CASE("copies into shared memory") {
   auto in = tile::array<float>("in", 64), out = tile::array<float>("out", 64);
   const auto said = [&](const Loading& how) { return said_of(load, 1, 64, in, out, how); };
   CHECK(says(said({}), ""));
-  CHECK(says(said({.waits = false}), "bulk copy: load, mbarrier_test.cu:",
-             "a copy to words[0] that may still be on its way when the block ends: nobody waits for mbarrier full[0]"));
-  CHECK(says(said({.for_another = true}), "may still be on its way when the block ends"));
+  CHECK(
+      says(said({.waits = false}), "bulk copy: load, mbarrier_test.cu:",
+           "a copy to words[0] that may still be in flight when the block ends: no thread waits for mbarrier full[0]"));
+  CHECK(says(said({.for_another = true}), "may still be in flight when the block ends"));
   CHECK(says(said({.bytes = 60}), "copies 60 bytes in bulk, which must be a multiple of 16"));
   CHECK(says(said({.to = 1}), "misaligned: load"));
   CHECK(says(said({.to = 32}), "128 bytes past the end of words"));
   CHECK(says(said({.over_an_mbarrier = true}), "asynchronously writes mbarrier full[0]"));
-  // What threads wrote is the copies' after a fence.
+  // Copies may access what threads wrote after a proxy fence.
   CHECK(says(said({.written = Written::words, .fence = Fence::shared}), ""));
   CHECK(says(said({.written = Written::words}), "missing proxy fence: load", "asynchronously writes words[0]"));
   CHECK(says(said({.written = Written::in, .fence = Fence::all}), ""));
@@ -320,20 +321,20 @@ __global__ void load_with(const CUtensorMap* map, float* out) {
   out[0] = box[0];
 }
 
-TEST_CASE("a tensor map is one that the host has made, and in the device's memory") {
+TEST_CASE("a tensor map must be made by the host, and lie in device memory") {
   auto in = tile::array<float>("in", 64), out = tile::array<float>("out", 1);
   auto maps = tile::array<CUtensorMap>("maps", 2);
   const auto map = tile::tensor_map(in.device(), {8, 8, 8, 4, 8});
   maps.set({map, {}});
   CHECK(says(said_of(load_with, 1, 1, maps, out), ""));
-  CHECK(says(said_of(load_with, 1, 1, maps.device() + 1, out), "that tensor_map has not made"));
+  CHECK(says(said_of(load_with, 1, 1, maps.device() + 1, out), "that was not made by tensor_map"));
   CHECK(says(said_of(load_with, 1, 1, &map, out), "out of bounds: load_with"));
 }
 
 // --- Copies out of shared memory ----------------------------------------------------------------------------------------
 
-// A copy out of shared memory: who executes a fence and when, what is waited for, and what is done then, by which
-// thread.
+// A copy out of shared memory: which thread executes a fence and when, which wait follows, and what is done afterwards, by
+// which thread.
 enum class Fenced { after, never, before, by_copier };  // the words are written; `by_copier`: after the barrier
 enum class Wait { reads, none, all };
 struct Storing {
@@ -347,7 +348,7 @@ __global__ void store(float* out, float* result, Storing how) {
   if (how.fenced == Fenced::before) ptx::fence_proxy_async_shared_cta();
   words[threadIdx.x] = float(threadIdx.x);
   if (how.fenced == Fenced::after) ptx::fence_proxy_async_shared_cta();
-  if (how.barrier) __syncthreads();  // all words are there
+  if (how.barrier) __syncthreads();  // all words are written
   if (threadIdx.x == 0) {
     if (how.fenced == Fenced::by_copier) ptx::fence_proxy_async_shared_cta();
     ptx::cp_async_bulk(out, words, sizeof words);
@@ -359,7 +360,7 @@ __global__ void store(float* out, float* result, Storing how) {
   }
   if (how.others_overwrite && threadIdx.x == 5) words[5] = 1;  // with no barrier
   if (!how.others_read) return;
-  __syncthreads();  // the copy has been waited for
+  __syncthreads();  // the copy is complete
   result[threadIdx.x] = out[63 - threadIdx.x];
 }
 
@@ -382,7 +383,7 @@ TEST_CASE("copies out of shared memory") {
   CHECK(says(said({.others_read = true}), "which a copy in bulk of thread (0,0,0) wrote"));
 }
 
-// Two groups: the words of the first may be overwritten when one is under way, those of the second may not.
+// Two groups: while one is pending, the words of the first may be overwritten, those of the second may not.
 template <int PENDING>
 __global__ void two_groups(float* out, int overwritten) {
   __shared__ __align__(16) float words[8];
@@ -397,20 +398,20 @@ __global__ void two_groups(float* out, int overwritten) {
   ptx::cp_async_bulk_wait_group_read<0>();
 }
 
-TEST_CASE("a group is waited for in its turn") {
+TEST_CASE("groups complete in the order of their commits") {
   auto out = tile::array<float>("out", 8);
   CHECK(says(said_of(two_groups<1>, 1, 1, out, 0), ""));
   CHECK(out.host()[0] == 1);
   CHECK(says(said_of(two_groups<2>, 1, 1, out, 0), "writes words[0]"));
   CHECK(says(said_of(two_groups<1>, 1, 1, out, 4), "writes words[4]"));
-  // Where nothing is checked, what is read too late shows in the result.
+  // Without checks, a copy that reads too late shows in the result.
   CHECK(says(said_untraced(two_groups<1>, 1, 1, out, 4), ""));
   CHECK(out.host()[4] == 2);
 }
 
 // --- setmaxnreg ------------------------------------------------------------------------------------------
 
-// Four warps have FEWER registers a thread, eight have MORE. At launch 384 threads have 168 each at most.
+// Four warps have FEWER registers per thread, eight have MORE. At launch, 384 threads have at most 168 each.
 template <int MORE, int FEWER>
 __global__ void share_registers(float* out) {
   if (threadIdx.x < 256)
@@ -420,29 +421,27 @@ __global__ void share_registers(float* out) {
   out[threadIdx.x] = 1;
 }
 
-TEST_KERNEL("all warps give registers, some take what was given, and give again", give_and_take, float, 1, 256, "") {
+TEST_KERNEL("all warps release registers, some take them, and release them again", give_and_take, float, 1, 256, "") {
   ptx::setmaxnreg_dec<80>();
-  __syncthreads();  // all have given
+  __syncthreads();  // all have released
   if (threadIdx.x < 128) ptx::setmaxnreg_inc<128>();
   __syncthreads();
   if (threadIdx.x < 128) ptx::setmaxnreg_dec<40>();
   out[threadIdx.x] = 1;
 }
 
-TEST_CASE("registers move within a block, and who wants more than it has waits for ever") {
+TEST_CASE("registers move within a block, and a warp that needs more than it has waits forever") {
   auto out = tile::array<float>("out", 384);
   CHECK(says(said_of(share_registers<240, 24>, 1, 384, out), ""));
   CHECK(says(said_of(share_registers<224, 56>, 1, 384, out), ""));
-  // Of 168 each for 384 threads, 240 for 256 leave 24 for 128. With 248 seven of eight warps get theirs.
-  CHECK(says(
-      said_of(share_registers<248, 24>, 1, 384, out), "deadlock: share_registers",
-      "waits at setmaxnreg.inc 248: its warp wants 2560 registers more, and 512 of the 64512 that its block has at "
-      "most are free"));
+  // With 168 each for 384 threads, 240 for 256 of them leave 24 for 128. With 248, seven of eight warps get theirs.
+  CHECK(says(said_of(share_registers<248, 24>, 1, 384, out), "deadlock: share_registers",
+             "waits at setmaxnreg.inc 248: its warp needs 2560 more registers, and 512 of at most 64512 of its block"));
   CHECK(says(said_of(share_registers<240, 32>, 1, 384, out), "waits at setmaxnreg.inc 240: "));
   CHECK(says(said_untraced(share_registers<248, 24>, 1, 384, out), "setmaxnreg.inc 248"));
 }
 
-// How not all change alike.
+// Ways in which not all warps make the same change.
 enum class Unlike { other_number, one_warp_none, one_lane_none };
 __global__ void change_unlike(float* out, Unlike how) {
   const unsigned warp = threadIdx.x / 32;
@@ -453,19 +452,19 @@ __global__ void change_unlike(float* out, Unlike how) {
   out[threadIdx.x] = 1;
 }
 
-TEST_CASE("four warps change their registers alike") {
+TEST_CASE("the four warps of a warpgroup must make the same changes of registers") {
   auto out = tile::array<float>("out", 384);
   CHECK(says(said_of(share_registers<200, 24>, 1, 320, out), "registers: share_registers",
-             "four warps must, from a multiple of four on: the block has 10"));
+             "but a whole warpgroup of four warps must: the block has 10"));
   const auto said = [&](Unlike how) { return said_of(change_unlike, 1, 128, out, how); };
   CHECK(says(said(Unlike::other_number),
              "thread (64,0,0) executes setmaxnreg.dec 32, and thread (0,0,0) setmaxnreg.dec 40 at mbarrier_test.cu:"));
-  CHECK(
-      says(said(Unlike::one_warp_none), "setmaxnreg.dec 40 in warp 0, and warp 2 of the same four has ended without"));
+  CHECK(says(said(Unlike::one_warp_none),
+             "setmaxnreg.dec 40 in warp 0, but warp 2 of the same warpgroup has ended without"));
   CHECK(says(said(Unlike::one_lane_none), "waits at setmaxnreg.dec 40 for the other lanes of its warp"));
 }
 
-// How what all change alike are two instructions: by one warp of the four and the others, by lanes of a warp, or where they wait.
+// The same change by two instructions: in one warp and the other three, in lanes of a warp, or where they wait.
 enum class Twice { by_warp, by_lane, waiting };
 __global__ void change_by_two_instructions(float* out, Twice how) {
   const unsigned warp = threadIdx.x / 32;
@@ -482,8 +481,8 @@ __global__ void change_by_two_instructions(float* out, Twice how) {
   out[threadIdx.x] = 1;
 }
 
-TEST_KERNEL("each group of four warps has an instruction of its own, or all come to one in a loop", change_by_group,
-            float, 1, 256, "") {
+TEST_KERNEL("warpgroups may execute different instructions, or the same one in a loop", change_by_group, float, 1, 256,
+            "") {
   if (threadIdx.x < 128)
     ptx::setmaxnreg_dec<40>();
   else
@@ -495,14 +494,14 @@ TEST_KERNEL("each group of four warps has an instruction of its own, or all come
   out[threadIdx.x] = 1;
 }
 
-TEST_CASE("four warps change their registers by one instruction") {
+TEST_CASE("the four warps of a warpgroup must execute the same instruction") {
   auto out = tile::array<float>("out", 384);
   const auto said = [&](Twice how, unsigned threads) {
     return said_of(change_by_two_instructions, 1, threads, out, how);
   };
   CHECK(says(said(Twice::by_warp, 128), "registers: change_by_two_instructions",
              "thread (64,0,0) executes setmaxnreg.dec 40, and thread (0,0,0) setmaxnreg.dec 40 at mbarrier_test.cu:",
-             ": four warps execute one instruction"));
+             ": the warps of a warpgroup must execute the same instruction"));
   CHECK(says(said(Twice::by_lane, 128),
              "thread (7,0,0) executes setmaxnreg.dec 40, and thread (0,0,0) setmaxnreg.dec 40 at mbarrier_test.cu:"));
   CHECK(

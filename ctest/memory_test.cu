@@ -1,5 +1,5 @@
-// Tests of the SIMT model's memory: __shared__ variables wherever they are declared, __device__ variables, and how much memory of
-// the host a long kernel takes.
+// Tests of the SIMT model's memory: __shared__ variables wherever they are declared, __device__ variables, and the host memory that
+// a long kernel takes.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -27,7 +27,7 @@ __device__ T* words_of_template() {
 __device__ void reverse(float* words, float* out) {
   const unsigned block = blockIdx.x * 64;
   words[threadIdx.x] = float(block + threadIdx.x);
-  __syncthreads();  // a thread reads what another wrote
+  __syncthreads();  // threads read what others wrote
   out[block + threadIdx.x] = words[63 - threadIdx.x];
 }
 
@@ -41,7 +41,7 @@ __global__ void reversed(float* out) {
   if constexpr (WHERE == Declared::in_template) reverse(words_of_template<float>(), out);
 }
 
-TEST_CASE("__shared__ variables are counted alike wherever they are declared") {
+TEST_CASE("__shared__ variables are counted in the same way wherever they are declared") {
   auto out = tile::array<float>("out", 192);
   const auto own = counted(reversed<Declared::in_kernel>, 3, 64, out);
   CHECK(own.static_shared_bytes == 256);
@@ -78,7 +78,7 @@ TEST_CASE("unwritten words of a __shared__ variable of a function are found") {
   CHECK(says(said_of(half_written, 1, 64, tile::array<float>("out", 64)), "reads words["));
 }
 
-// Each block keeps a word of its own while it waits for the other.
+// Each block keeps its own word while it waits for the other block.
 __global__ void waiting_for_each_other(volatile int* flags, int* out) {
   __shared__ int of_kernel;
   if (threadIdx.x == 0) of_kernel = words_of_template<int>()[0] = 10 + int(blockIdx.x);
@@ -92,7 +92,7 @@ __global__ void waiting_for_each_other(volatile int* flags, int* out) {
   if (threadIdx.x == 1) out[blockIdx.x] = 100 * of_kernel + words_of_template<int>()[0];
 }
 
-TEST_CASE("blocks that are resident together have __shared__ variables of their own") {
+TEST_CASE("blocks that are resident together have their own __shared__ variables") {
   auto flags = tile::array<int>("flags", 2), out = tile::array<int>("out", 2);
   on_host_threads({1, 2}, [&] {
     flags.set({0, 0});
@@ -130,7 +130,7 @@ TEST_CASE("a __shared__ variable of another kernel is out of bounds") {
   CHECK(says(said_of(beyond_its_own, 1, 1, out, -4), "outside every __shared__ array"));
 }
 
-// However it is declared, and whoever uses it.
+// Shared memory that is declared in many ways, and used by the kernel and by functions.
 __global__ void declared_in_many_ways(float* out, unsigned* offsets) {
   static __shared__ alignas(64) float square[4][8], line[32];
   __shared__ volatile int word;
@@ -145,7 +145,7 @@ __global__ void declared_in_many_ways(float* out, unsigned* offsets) {
     halves[2] = 5;
     pointers[1] = line;
   }
-  __syncthreads();  // all that lies in shared memory is there
+  __syncthreads();  // all of shared memory is written
   out[i] = of_both(1)(i % 8) + float(word + halves[2]) + pointers[1][i];
   if (i == 0) {
     offsets[0] = unsigned(reinterpret_cast<std::uintptr_t>(square) % 64);
@@ -163,13 +163,13 @@ TEST_CASE("__shared__ variables may be declared in many ways") {
   CHECK(offsets.host() == std::vector<unsigned>{0, 0, 4 * 8 * 4 + 6});
 }
 
-TEST_KERNEL("an element of several extents is told by its indices", race_in_a_row, float, 1, 16,
+TEST_KERNEL("an element of a multidimensional array is reported with its indices", race_in_a_row, float, 1, 16,
             "writes rows[3][0] (address ") {
   __shared__ double rows[4][8];
   rows[3][threadIdx.x / 2] = threadIdx.x;
 }
 
-// Two blocks that are resident together say where their words lie.
+// Two blocks that are resident together store the addresses of their words.
 __global__ void leave_address(volatile std::uintptr_t* addresses, float* out, bool touch) {
   __shared__ float words[4];
   words[threadIdx.x] = 1;
@@ -181,7 +181,7 @@ __global__ void leave_address(volatile std::uintptr_t* addresses, float* out, bo
   if (touch && blockIdx.x == 1) out[0] = *reinterpret_cast<float*>(addresses[0]);
 }
 
-TEST_CASE("the shared memory of each block lies elsewhere, and is for it alone") {
+TEST_CASE("each block has its own shared memory, which other blocks cannot access") {
   auto addresses = tile::array<std::uintptr_t>("addresses", 2);
   auto out = tile::array<float>("out", 1);
   on_host_threads({1, 2}, [&] {
@@ -196,7 +196,7 @@ TEST_CASE("the shared memory of each block lies elsewhere, and is for it alone")
   });
 }
 
-TEST_KERNEL("a block finds nothing in its shared memory that another has written", only_the_first_writes, float, 2, 32,
+TEST_KERNEL("a block does not see what another has written to shared memory", only_the_first_writes, float, 2, 32,
             "block (1,0,0), thread (0,0,0) reads words[0]") {
   __shared__ float words[32];
   if (blockIdx.x == 0) words[threadIdx.x] = 1;
@@ -208,7 +208,7 @@ struct Words {
 };
 __global__ void by_value(Words words, float* out) { out[threadIdx.x] = words.values[threadIdx.x % 16]; }
 
-TEST_CASE("a thread's arguments are its own") {
+TEST_CASE("each thread has its own copies of the arguments") {
   auto out = tile::array<float>("out", 32);
   Words words{};
   words.values[3] = 5;
@@ -256,10 +256,10 @@ TEST_CASE("races on __device__ variables are found") {
   CHECK(says(said_of(all_count, 2, 1), " start[0] (address "));
 }
 
-TEST_KERNEL("__device__ variables of a byte may share a word", two_variables, float, 1, 1, "") {
+TEST_KERNEL("one-byte __device__ variables may share a word", two_variables, float, 1, 1, "") {
   second_of_a_line = !first_of_a_line;
 }
-TEST_KERNEL("a variable that is not known to be a __device__ one is refused", variable_of_the_host, float, 1, 1,
+TEST_KERNEL("a variable that is not known to be a __device__ variable is rejected", variable_of_the_host, float, 1, 1,
             "writes of_the_host, a variable of the program that is neither __shared__ nor a __device__ one") {
   of_the_host = true;
 }
@@ -286,7 +286,7 @@ static long peak_kilobytes() {
   return usage.ru_maxrss;
 }
 
-TEST_CASE("a kernel that loops long takes no more memory than one that does not") {
+TEST_CASE("a kernel with a long loop takes no more memory than one with a short loop") {
   auto out = tile::array<float>("out", 32);
   const auto run = [&](int iterations) {
     for (const Barrier where : {Barrier::block, Barrier::warp, Barrier::shuffle})
@@ -294,24 +294,24 @@ TEST_CASE("a kernel that loops long takes no more memory than one that does not"
   };
   run(10);
   const long before = peak_kilobytes();
-  run(4000);  // 2 MB of accesses a lane, were all kept
+  run(4000);  // 2 MB of accesses per lane, if all were kept
   CHECK(peak_kilobytes() - before < 16 << 10);
 }
 
-// Half of the warp stores while the other half waits, which stores then.
+// Half of the warp stores while the other half waits, and then stores.
 __global__ void half_waits(float* out) {
   if (threadIdx.x >= 16) __syncwarp(0xffff0000u);
   out[threadIdx.x] = 1;
 }
 
-TEST_CASE("lanes that return do not part a warp's access") {
+TEST_CASE("lanes that return early do not split a warp's access") {
   auto out = tile::array<float>("out", 32);
   const auto counts = counted(half_waits, 1, 32, out);
   CHECK(only_site(counts, simt::Op::store, simt::Space::global).requests == 1);
   CHECK(only_site(counts, simt::Op::store, simt::Space::global).accesses == 32);
 }
 
-// One block waits while another works, and lets it go on again and again.
+// One block waits while another works, and lets it proceed again and again.
 __global__ void patient(const float* in, volatile int* flag, float* out, int iterations) {
   if (blockIdx.x == 0) {
     while (flag[0] == 0) {  //@ wait
@@ -325,7 +325,7 @@ __global__ void patient(const float* in, volatile int* flag, float* out, int ite
   flag[0] = 1;
 }
 
-TEST_CASE("a long wait counts as a short one") {
+TEST_CASE("a long wait counts as much as a short one") {
   auto in = tile::array<float>("in", 2), out = tile::array<float>("out", 1);
   auto flag = tile::array<int>("flag", 1);
   for (const int iterations : {1, 100, 2000}) {

@@ -1,23 +1,23 @@
 # How a .cu file becomes a program for the SIMT model.
 
-# -fsanitize=thread announces every load and store, trace-pc every basic block (common/sim answers; libtsan is not
-# linked). -O1 keeps values in registers. The passes that come before the announcing one and merge, drop or move loads
-# and stores are off, -fno-tree-fre to -fno-thread-jumps, so that the counts are those of the source; -fno-tree-sra
-# keeps a float4 copy one 16-byte access, and -fno-ipa-reference-addressable hides that a table is never written, for
-# reads of constants are not announced. -Wno-psabi: that GCC 4.6 passed parameters with an alignment of 64 bytes
-# otherwise is worth no note. The -fno-builtin ones, block_copies.hpp and -U_FORTIFY_SOURCE make every block copy a call
-# that the linker's --wrap sends to the model. ctest/source_counts_test.cu provokes them (with g++ 12 all but
-# -fno-thread-jumps and those of mempcpy and memcmp). -fsanitize=bounds announces indices beyond an array whose extent
-# the compiler knows. Lines are all that is read of the debug information, so -g1 does; it and doctest's cheaper
-# assertions halve the time of a break-it experiment. See the appendix "The SIMT model".
+# -fsanitize=thread announces every load and store, trace-pc every basic block (to hooks in common/sim; libtsan is not
+# linked). -O1 keeps values in registers. Passes before the instrumentation that merge, drop or move loads and stores
+# are off, -fno-tree-fre to -fno-thread-jumps, so that the counts are those of the source; -fno-tree-sra keeps a float4
+# copy one 16-byte access, and -fno-ipa-reference-addressable hides that a table is never written, because reads of
+# constants are not announced. -Wno-psabi silences a note that GCC 4.6 passed 64-byte aligned parameters differently.
+# The -fno-builtin options, block_copies.hpp and -U_FORTIFY_SOURCE make every block copy a call that the linker's --wrap
+# redirects to the model. ctest/source_counts_test.cu provokes these passes (with g++ 12 all except -fno-thread-jumps
+# and those of mempcpy and memcmp). -fsanitize=bounds announces indices outside an array whose extent the compiler
+# knows. Only line numbers are read from the debug information, so -g1 suffices; it and doctest's cheaper assertions
+# halve the time of a break-it experiment. See the appendix "The SIMT model".
 set(TILE_MODEL_FLAGS -O1 -fsanitize=thread,bounds --param=tsan-instrument-func-entry-exit=0
     --param=tsan-distinguish-volatile=1 -fsanitize-coverage=trace-pc
     -fno-tree-fre -fno-tree-dominator-opts -fno-tree-dse -fno-tree-loop-im -fno-tree-sink -fno-tree-phiprop -fno-thread-jumps
     -fno-tree-sra -fno-ipa-reference-addressable -Wno-psabi
     -g1 -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-mempcpy -fno-builtin-memset -fno-builtin-memcmp
     -U_FORTIFY_SOURCE -Wno-unknown-pragmas -DDOCTEST_CONFIG_SUPER_FAST_ASSERTS)
-# What most calls of hooks ask is asked in their place: hooks.s, which is for one architecture. A path with a comma would be two; with
-# -pipe, the assembler would read no other file.
+# hooks.s does the test of most hooks inline; it is for one architecture. A path with a comma would be split in two; with -pipe, the
+# assembler would read no other file.
 set(TILE_MODEL_ASSEMBLED "")
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" AND NOT PROJECT_SOURCE_DIR MATCHES "," AND NOT "${CMAKE_CXX_FLAGS}" MATCHES "-pipe")
   set(TILE_MODEL_ASSEMBLED "-Wa,${PROJECT_SOURCE_DIR}/common/sim/hooks/hooks.s")
@@ -78,7 +78,7 @@ esac
 \"${compiler}\" -std=c++20 -Wall -Wextra -fmax-errors=1 ${flags} ${assembled} \"$@\" -I\"${PROJECT_SOURCE_DIR}\" -I\"${PROJECT_BINARY_DIR}/toolkit\" -I\"$(dirname \"$source\")\" -MMD -MF \"$depfile\" -o \"$parts/program.o\" -c -x c++ - <\"$parts/program.cpp\"
 case $main in
   chapter)
-    # Of the sources beside the chapter's program, if there are any.
+    # The library of the sources beside the chapter's program, if any.
     own=\"${PROJECT_BINARY_DIR}/own/lib$(sed -n 's|^#include \"chapters/\\([^/]*\\)/.*|\\1|p' \"$source\" | head -n 1).a\"
     if [ -e \"$own\" ]; then set -- \"$own\" \"${runtime}\"; else set -- \"${runtime}\"; fi ;;
   count) set -- \"$<JOIN:$<TARGET_OBJECTS:tile_count_main>,\" \">\" ${libraries} ;;
@@ -87,8 +87,8 @@ esac
 " FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 endfunction()
 
-# model-cc: such a script, for `tile count` and the break-it experiments. What every chapter includes is compiled once for all of them, and what every chapter is linked with is linked once,
-# without its debug information: that leaves a program of one megabyte instead of twenty.
+# model-cc: such a script, for `tile count` and the break-it experiments. The headers that every chapter includes are precompiled for all of them, and its libraries are linked once,
+# without their debug information, which makes programs of one megabyte instead of twenty.
 function(tile_generate_model_cc)
   set(precompiled ${PROJECT_BINARY_DIR}/precompiled)
   set(header ${precompiled}/chapter.hpp.gch)

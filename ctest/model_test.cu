@@ -1,4 +1,4 @@
-// Tests of the SIMT model: its counting rules against hardware counters, its vocabulary, and every mistake it finds.
+// Tests of the SIMT model: its counting rules against hardware counters, its vocabulary, and the mistakes it finds.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,16 +15,16 @@ TEST_SUITE_BEGIN("model");
 
 // --- The measured patterns ------------------------------------------------------------------------------------
 
-// A line of common/sim/data: comma-separated fields, in most files the last of them the word that each lane touches, or
+// A line of common/sim/data: comma-separated fields; in most files the last ones are the words that the lanes touch, or
 // -1.
 struct MeasuredRow {
   std::string line;
   std::vector<std::string> fields;
 
   double number(std::size_t field) const { return std::stod(fields.at(field)); }
-  /// The mean of several measurements, to the nearest whole number.
+  /// The mean of several measurements, rounded to an integer.
   int count(std::size_t field) const { return int(std::lround(number(field))); }
-  /// The access, where lanes have `size` bytes each and words are of `word` bytes.
+  /// The access, with `size` bytes per lane and words of `word` bytes.
   simt::WarpAccess access(int size, int word) const {
     simt::WarpAccess access{.size = size};
     std::istringstream words(fields.back());
@@ -61,14 +61,14 @@ TEST_CASE("all measured shared-memory patterns cost what the hardware counted") 
   }
 }
 
-TEST_CASE("in no measured shared-memory pattern lanes receive more than 256 bytes a wavefront") {
+TEST_CASE("in no measured shared-memory pattern do lanes receive more than 256 bytes per wavefront") {
   for (const MeasuredRow& row : measured_rows("h200-shared-memory-wavefronts.csv")) {
     CAPTURE(row.line);
     CHECK(32 * row.count(0) <= 256 * row.count(2));
   }
 }
 
-// Lines, passes and wavefronts; of some stores the wavefronts are a lower bound.
+// Lines, passes and wavefronts; for some stores the wavefronts are a lower bound.
 static void check_global(const simt::WarpAccess& access, bool load, const std::array<int, 3>& measured) {
   CHECK(simt::lines_of(access) == measured[0]);
   CHECK(simt::tag_passes(access) == measured[1]);
@@ -155,16 +155,16 @@ TEST_CASE("the tag bank of a line depends on each bit as measured") {
   }
 }
 
-TEST_CASE("rules: a load's group of lanes takes a wavefront even if none takes part") {
+TEST_CASE("rules: a load's group of lanes takes a wavefront even if none of them is active") {
   for (const int size : {8, 16}) {
     const int group = 128 / size;
-    simt::WarpAccess access{{}, (1u << group) - 1, size};  // the first group alone
+    simt::WarpAccess access{{}, (1u << group) - 1, size};  // only the first group
     for (std::size_t lane = 0; lane < 32; ++lane) access.address[lane] = lane * std::size_t(size);
     CHECK(simt::shared_wavefronts(access, true) == 32 / group);
     CHECK(simt::global_wavefronts(access) == 32 / group);
     CHECK(simt::shared_wavefronts(access, false) == 1);
     CHECK(simt::global_wavefronts(access, false) == 1);
-    access.active = 0x55555555u;                                 // lanes whose neighbour takes no part
+    access.active = 0x55555555u;                                 // lanes whose neighbour is inactive
     CHECK(simt::shared_wavefronts(access, true) == 32 / group);  // two words in a bank, half as many groups
     CHECK(simt::lanes_together(access, true) == 2 * group);
   }
@@ -193,7 +193,7 @@ TEST_CASE("blocks and grids have three dimensions, on any number of host threads
 
 __global__ void mark(int* out) { out[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
 
-TEST_CASE("the sampled block is the one that was named, or the last along an axis that has fewer") {
+TEST_CASE("the sampled block is the requested one, or the last along an axis that has fewer") {
   auto out = tile::array<int>("out", 3 * 32);
   const auto sampled_byte = [&](unsigned blocks, const dim3& sample_block) {
     const auto launch = [&] { tile::launch(mark, blocks, 32, 0, out.device()); };
@@ -210,7 +210,7 @@ TEST_CASE("the sampled block is the one that was named, or the last along an axi
 __global__ void reverse_dynamic(float* data) {
   extern __shared__ float reversed[];
   reversed[threadIdx.x] = data[threadIdx.x];
-  __syncthreads();  // a thread reads what another wrote
+  __syncthreads();  // threads read what others wrote
   data[threadIdx.x] = reversed[blockDim.x - 1 - threadIdx.x];
 }
 
@@ -274,7 +274,7 @@ __global__ void one_branch_or_the_other(const float* in, float* out) {
   out[threadIdx.x] = value + in[2];
 }
 
-TEST_CASE("accesses of different loop turns are marked as estimated") {
+TEST_CASE("accesses of different loop iterations are marked as estimated") {
   auto in = tile::array<float>("in", 32), out = tile::array<float>("out", 64);
   const auto skipping = counted(every_other_iteration, 1, 32, in, out);
   CHECK(only_site(skipping, simt::Op::load, simt::Space::global).estimated);
@@ -286,7 +286,7 @@ __global__ void reads_either(const float* a, const float* b, float* out) {
   const float* from = threadIdx.x % 2 == 0 ? a : b;
   out[threadIdx.x] = from[threadIdx.x];
 }
-TEST_CASE("lanes of one load with different arrays are one request for each, which is a guess") {
+TEST_CASE("lanes of one load with different arrays are one request for each, marked as a guess") {
   auto a = tile::array<float>("a", 32), b = tile::array<float>("b", 5000), out = tile::array<float>("out", 32);
   int loads = 0;
   for (const simt::Site& site : counted(reads_either, 1, 32, a, b, out).sites) {
@@ -304,7 +304,7 @@ TEST_CASE("lanes of one load with different arrays are one request for each, whi
 
 __global__ void race_in_global(float* out) { out[0] = float(threadIdx.x); }
 
-TEST_CASE("a race names both lines, and is told once") {
+TEST_CASE("a race is reported once, with both lines") {
   auto out = tile::array<float>("out", 64);
   const std::string found = said_of(race_in_global, 64, 64, out);
   CHECK(says(found, "race: race_in_global, model_test.cu:", "block (", ",0,0), thread (", "writes out[0] (address 0x",
@@ -312,7 +312,7 @@ TEST_CASE("a race names both lines, and is told once") {
   CHECK(found.find('\n') == std::string::npos);
 }
 
-// All threads read an element, then the last of them writes it: a race with each of the others, not with itself.
+// All threads read an element, then the last one writes it: a race with each of the others, not with itself.
 __global__ void last_reader_writes_shared(float* out) {
   __shared__ float words[2];
   if (threadIdx.x == 0) words[1] = 1;
@@ -360,26 +360,26 @@ __global__ void misaligned(const float* in, float* out) {
   reinterpret_cast<float4*>(out)[threadIdx.x] = *reinterpret_cast<const float4*>(in + 4 * threadIdx.x + 1);
 }
 
-TEST_CASE("a run that is not traced stays in its memory as well") {
+TEST_CASE("an untraced run is checked for accesses out of bounds, too") {
   auto out = tile::array<float>("out", 64);
   CHECK(says(said_untraced(past_the_end, 1, 32, out, 1 << 30), "out of bounds: past_the_end"));
   CHECK(says(said_untraced(past_the_shared_end, 1, 32, out), "out of bounds: past_the_shared_end"));
   CHECK(says(said_untraced(misaligned, 1, 8, out, out), "misaligned: misaligned"));
 }
 
-TEST_CASE("pages that nobody touches cost nothing") {
+TEST_CASE("untouched pages cost nothing") {
   auto* huge = static_cast<float*>(tile::machine::allocate(std::size_t(64) << 30, sizeof(float), "huge"));
   tile::launch(past_the_end, 1, 32, 0, huge, 2000000000);
   CHECK(huge[2000000031] == 1);
   tile::machine::release(huge);
 }
 
-TEST_CASE("elements of C that nobody wrote") {
+TEST_CASE("elements of C that were never written are reported") {
   auto out = tile::array<float>("out", 64);
   tile::machine::declare_matrix(out.device(), 0, 8, 8, 8);
   counted(past_the_end, 1, 32, out, 0);
   CHECK(said_by([&] { simt::require_all_written(out.device()); }) ==
-        "missing: 32 of 64 elements of out were never written, the first is out[4][0]");
+        "missing: 32 of 64 elements of out were never written; the first is out[4][0]");
 }
 
 __global__ void past_the_end_of_registers(float* out, int n) {
@@ -396,7 +396,7 @@ TEST_CASE("indices beyond an array") {
   CHECK(says(said_untraced(past_the_end_of_registers, 1, 1, out, 5), "uses index 4"));
 }
 
-TEST_CASE("launches that no GPU would take") {
+TEST_CASE("launches that no GPU would accept are rejected") {
   auto out = tile::array<float>("out", 64);
   CHECK(says(said_of(race_in_global, 1, 2048, out), "1024 is the limit"));
   CHECK(says(said_of(race_in_global, 0, 32, out), "is 0"));

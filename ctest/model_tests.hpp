@@ -1,4 +1,4 @@
-// What the tests of the SIMT model share: launches that are traced, what the model says of them, and what it counts.
+// Helpers for the tests of the SIMT model: traced launches, the model's findings about them, and its counts.
 #pragma once
 
 #include <initializer_list>
@@ -23,7 +23,7 @@ void run(Work work) {
 
 #if TILE_ON_MODEL
 
-/// Whether `text` has all these parts; a part "" stands for a text that is empty: nothing is wrong. Shows the text if not.
+/// Whether `text` contains all these parts; the part "" requires an empty text: no finding. Shows the text if not.
 template <class... Parts>
 bool says(const std::string& text, const Parts&... parts) {
   const auto has = [&](const std::string& part) {
@@ -34,7 +34,7 @@ bool says(const std::string& text, const Parts&... parts) {
   return all;
 }
 
-/// What the model says of `work`: the message of the simt::Error that it ends with, or "".
+/// The model's findings about `work`: the message of its simt::Error, or "".
 template <class Work>
 std::string said_by(Work work) {
   try {
@@ -45,7 +45,7 @@ std::string said_by(Work work) {
   return "";
 }
 
-/// What a kernel takes: of an array its memory.
+/// The argument to pass to a kernel: for an array, its memory.
 template <class T>
 decltype(auto) argument(T&& value) {
   if constexpr (requires { value.device(); })
@@ -54,25 +54,25 @@ decltype(auto) argument(T&& value) {
     return std::forward<T>(value);
 }
 
-/// What is counted of one launch. Arrays may be passed as they are.
+/// The counts of one launch. Arrays may be passed directly.
 template <class... Parameters, class... Arguments>
 simt::Counts counted(void (*kernel)(Parameters...), dim3 grid, dim3 block, Arguments&&... arguments) {
   return simt::trace([&] { tile::launch(kernel, grid, block, 0, argument(arguments)...); }).front();
 }
 
-/// What the model says of a traced launch.
+/// The model's findings about a traced launch.
 template <class... Parameters, class... Arguments>
 std::string said_of(void (*kernel)(Parameters...), dim3 grid, dim3 block, Arguments&&... arguments) {
   return said_by([&] { counted(kernel, grid, block, arguments...); });
 }
 
-/// What it says of one that is not traced.
+/// The model's findings about an untraced launch.
 template <class... Parameters, class... Arguments>
 std::string said_untraced(void (*kernel)(Parameters...), dim3 grid, dim3 block, Arguments&&... arguments) {
   return said_by([&] { tile::launch(kernel, grid, block, 0, argument(arguments)...); });
 }
 
-/// A test case of one kernel, which has 1024 elements `out`: the parts of what the model must say of its traced launch.
+/// A test case of one kernel with 1024 elements `out`: the parts that the findings about its traced launch must have.
 #define TEST_KERNEL(title, kernel, T, blocks, threads, ...)          \
   static __global__ void kernel(T* out);                             \
   TEST_CASE(title) {                                                 \

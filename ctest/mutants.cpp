@@ -1,6 +1,6 @@
-// How many one-line mistakes in a chapter's program do its tests see? Each mutant is compiled for the SIMT model and runs
-// the program's model tests, up to the first that fails. A mutant that compiles to the same machine code as the original,
-// comments and names aside, is no mistake. One that passes all tests has survived: it needs a test, or a line in the
+// How many one-line mistakes in a chapter's program do its tests catch? Each mutant is compiled for the SIMT model and runs
+// the program's model tests, up to the first that fails. A mutant with the same machine code as the original, apart from
+// names, is not counted as a mistake. One that passes all tests has survived: it needs a test, or a line in the
 // reviewed list that says why it does not matter.
 //
 // The list: [{"from", "to", "reason"}], with the changed line before and after, without comments and with single spaces.
@@ -33,11 +33,11 @@ using files::read_text, files::write_text;
 /// A copy of a program with one small mistake.
 struct Mutant {
   std::string text;      ///< the whole program
-  int line;              ///< where the mistake is
+  int line;              ///< of the mistake
   std::string from, to;  ///< the line or lines before and after, without comments and with single spaces
 };
 
-/// `length` characters at `at` become `replacement`.
+/// Replaces `length` characters at `at` by `replacement`.
 struct Edit {
   std::size_t at, length;
   std::string replacement;
@@ -62,7 +62,7 @@ std::size_t after_parentheses(const std::string& text, std::size_t open) {
   return text.size();
 }
 
-// The program without comments, strings and preprocessor lines; every other character stays where it was.
+// The program with comments, strings and preprocessor lines blanked; every other character keeps its position.
 std::string without_comments(const std::string& program) {
   static const std::regex left_out(R"(//[^\n]*|/\*[\s\S]*?\*/|"(\\[\s\S]|[^"\\])*"|#[^\n]*)");
   std::string code = program;
@@ -71,8 +71,8 @@ std::string without_comments(const std::string& program) {
   return code;
 }
 
-// The region that a mutant may touch; everything else is blank. Static assertions stay as they are: what they ask for
-// is tested by mistakes in what they are about.
+// The region that a mutant may change; everything else is blank. Static assertions are not changed: they are tested by
+// mistakes in the code that they check.
 std::string editable(const std::string& program) {
   const std::size_t begin = program.find("// [snippet ");
   const std::size_t registration = program.find("\nTILE_CHAPTER(");
@@ -98,7 +98,7 @@ void for_each_match(const std::string& code, const char* pattern, Visit visit) {
 std::size_t at(const std::smatch& match, int group) { return std::size_t(match.position(std::size_t(group))); }
 
 // --- The catalogue -----------------------------------------------------------------------------------------------
-// clang-format puts spaces around a binary operator, and none around what only looks like one.
+// clang-format puts spaces around binary operators only.
 void exchange_operators(const std::string& code, Edits& edits) {
   static const std::map<std::string, std::vector<std::string>> instead{
       {"+", {"-"}},   {"-", {"+"}},   {"*", {"/", "+"}}, {"/", {"*", "%"}}, {"%", {"/", "*"}},
@@ -170,7 +170,7 @@ void drop_statements(const std::string& code, Edits& edits) {
   });
 }
 
-// One occurrence of a name becomes that of its sister.
+// Replaces one occurrence of a name by a related name.
 void exchange_names(const std::string& code, Edits& edits) {
   std::istringstream pairs(
       "M N N K BM BN BN BK TM TN WM WN WSUBM WSUBN WMITER WNITER lda ldb ldb ldc A B As Bs "
@@ -213,8 +213,8 @@ std::string with_single_spaces(const std::string& text) {
 }
 
 /// All mistakes of a fixed catalogue in the program's configuration, index maps, kernels and launcher: from its first
-/// `[snippet ...]` to the end of region `launch`, or of the last region before its registration where there is none.
-/// Comments, messages and preprocessor lines are left alone. Always in the same order.
+/// `[snippet ...]` to the end of region `launch`, or if there is none, of the last region before its registration.
+/// Comments, messages and preprocessor lines are not changed. The order is always the same.
 std::vector<Mutant> mutants_of(const std::string& program) {
   const std::string code = editable(program), plain = without_comments(program);
   Edits edits;
@@ -240,7 +240,7 @@ using Accepted = std::set<std::pair<std::string, std::string>>;
 
 Accepted load_accepted(const fs::path& file) {
   Accepted list;
-  if (!fs::exists(file)) return list;  // nobody has reviewed this chapter's survivors yet
+  if (!fs::exists(file)) return list;  // this chapter's survivors have not been reviewed
   try {
     for (const auto& entry : nlohmann::json::parse(read_text(file))) {
       if (entry.at("reason").get<std::string>().empty())
@@ -260,8 +260,8 @@ struct Outcome {
   std::string by{};  // the test that failed
 };
 
-/// Compiles and runs programs, all under one name in one directory, so that no path tells two of them apart. They take themselves for
-/// the original, beside which a chapter finds others' records.
+/// Compiles and runs programs, all under one name in one directory, so that paths do not differ between them. #line makes them appear
+/// to be the original, beside which a chapter finds its records.
 class Workshop {
  public:
   Workshop(const fs::path& directory, const fs::path& compiler, const fs::path& original)
@@ -280,7 +280,7 @@ class Workshop {
     const auto start = std::chrono::steady_clock::now();
     if (run_tests(600) != 0) throw std::runtime_error("the program itself fails its tests:\n" + read_text(log_));
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    limit_ = 5 + int(3 * seconds);  // a loop without an end is the usual case
+    limit_ = 5 + int(3 * seconds);  // usually exceeded by an endless loop
   }
 
   Outcome try_out(const Mutant& mutant) {
@@ -293,7 +293,7 @@ class Workshop {
   }
 
  private:
-  static constexpr int timed_out = 124;  // what timeout(1) exits with
+  static constexpr int timed_out = 124;  // exit code of timeout(1)
 
   int run(const fs::path& program, const std::vector<std::string>& arguments,
           const std::map<std::string, std::string>& settings = {}) const {
@@ -331,7 +331,7 @@ class Workshop {
   int limit_ = 0;
 };
 
-// `count` of the mutants (0: all), chosen by `seed` alone, in the order of the program.
+// `count` of the mutants (0: all), chosen only by `seed`, in the order of the program.
 std::vector<Mutant> sample(std::vector<Mutant> all, std::size_t count, std::uint64_t seed) {
   if (count == 0 || count >= all.size()) return all;
   std::mt19937_64 bits(seed);  // its sequence is fixed by the standard, std::sample's is not
@@ -358,7 +358,7 @@ std::vector<Outcome> try_all(const std::vector<Mutant>& mutants, const std::stri
         const std::scoped_lock lock(mutex);
         if (shows_progress) fmt::print(stderr, "\r{} of {}", i + 1, mutants.size());
       }
-      workshop.take_original(original);  // or mutants were refused for an edit in common/ meanwhile
+      workshop.take_original(original);  // checks that no edit of common/ meanwhile has rejected the mutants
     } catch (const std::exception& e) {
       const std::scoped_lock lock(mutex);
       error = e.what();
@@ -377,7 +377,7 @@ std::vector<Outcome> try_all(const std::vector<Mutant>& mutants, const std::stri
 
 std::string in_words(const Mutant& m) { return fmt::format("line {}:\n  - {}\n  + {}\n", m.line, m.from, m.to); }
 
-// Prints the score and what needs a look; returns how many things do.
+// Prints the score and what needs attention; returns how many mutants do.
 int report(const std::vector<Mutant>& mutants, const std::vector<Outcome>& outcomes, const Accepted& accepted) {
   std::map<Fate, int> fates;
   std::map<std::string, int> killers;
@@ -400,7 +400,7 @@ int report(const std::vector<Mutant>& mutants, const std::vector<Outcome>& outco
   return unexplained;
 }
 
-// A reviewed edit that no longer exists hides nothing, but says something untrue.
+// Throws if the list has an edit that no longer exists, and so is out of date.
 void require_current(const std::vector<Mutant>& all, const Accepted& accepted) {
   for (const auto& [from, to] : accepted)
     if (std::none_of(all.begin(), all.end(), [&](const Mutant& m) { return m.from == from && m.to == to; }))
@@ -411,17 +411,17 @@ void require_current(const std::vector<Mutant>& all, const Accepted& accepted) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Mutants of one chapter's program: which mistakes do its tests see?", "./tile mutants NN"};
+  CLI::App app{"Mutants of one chapter's program: which mistakes do its tests catch?", "./tile mutants NN"};
   std::string source, list, compiler, work;
   std::size_t count = 100;
   std::uint64_t seed = 1;
   bool print = false;
-  app.add_option("--source", source, "chapterNN.cu")->required()->group("");  // these four `tile` gives
+  app.add_option("--source", source, "chapterNN.cu")->required()->group("");  // `tile` passes these four
   app.add_option("--accepted", list, "the reviewed list of survivors")->group("");
   app.add_option("--compiler", compiler, "model-cc")->group("");
   app.add_option("--work", work, "directory for copies")->group("");
   app.add_option("--count", count, "how many mutants, chosen at random; 0 for all")->capture_default_str();
-  app.add_option("--seed", seed, "another seed chooses others")->capture_default_str();
+  app.add_option("--seed", seed, "another seed chooses other mutants")->capture_default_str();
   app.add_flag("--list", print, "only print the mutants");
   try {
     app.parse(argc, argv);

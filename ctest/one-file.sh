@@ -1,6 +1,6 @@
 #!/bin/sh
-# The book as one file: no name of a place and no number of a caption twice; an EPUB without errors, a PDF with an outline, and a
-# list of contents whose pages are those on which the parts begin. What finds that out may be missing: then it is named, and the test skipped.
+# The book as one file: anchors and caption numbers are unique, the EPUB has no errors, the PDF has an outline, and the page numbers in
+# the list of contents are correct. If a tool for this is missing, it is named, and the test is skipped.
 # Usage: one-file.sh BOOK-DIRECTORY
 book=$1
 missing=

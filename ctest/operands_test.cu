@@ -1,4 +1,4 @@
-// Tests of what other operands than FP32, row by row, are checked with: two-byte elements, layouts, kernels that are prepared.
+// Tests of the checks for operands other than row-major FP32: 16-bit elements, layouts, kernels that are prepared.
 #include <unistd.h>
 
 #include <bit>
@@ -18,7 +18,7 @@
 MODEL_TESTS("tests of operands")
 TEST_SUITE_BEGIN("model");
 
-// One thread an element; A and B lie row by row or column by column. `skipped` of the K products are left out.
+// One thread per element; A and B are row-major or column-major. `skipped` of the K products are left out.
 template <class Input, class Output>
 __global__ void multiply_narrow(tile::Problem p, float alpha, const Input* A, const Input* B, float beta, Output* C,
                                 int skipped) {
@@ -68,7 +68,7 @@ static std::vector<tile::Kernel> narrow_kernels() {
           narrow_kernel<__half, __half>("all f16", {f16, f16, f16})};
 }
 
-TEST_CASE("inputs may lie column by column") {
+TEST_CASE("inputs may be column-major") {
   for (const tile::Kernel& kernel : narrow_kernels())
     for (const tile::Layout A : {tile::Layout::rows, tile::Layout::columns})
       for (const tile::Layout B : {tile::Layout::rows, tile::Layout::columns}) {
@@ -81,19 +81,19 @@ TEST_CASE("inputs may lie column by column") {
       }
 }
 
-TEST_CASE("a two-byte result that is wrong does not pass") {
+TEST_CASE("a wrong 16-bit result does not pass") {
   const auto wrong = narrow_kernel<__nv_bfloat16, __nv_bfloat16, 1>("one short", {bf16, bf16, bf16});
   CHECK_FALSE(tile::check(wrong, {16, 16, 8, 1, 0, 0, tile::Fill::integers}).ok());
   CHECK_FALSE(tile::check(wrong, {16, 16, 8}).ok());
-  // Of a product in FP32 that is right, but for its last bits, two bytes keep less.
+  // A product that is correct in FP32, except for its last bits, loses more when rounded to 16 bits.
   auto as_bf16 = narrow_kernel<__nv_bfloat16, float>("bf16", {bf16, bf16, f32});
   CHECK(tile::check(as_bf16, {16, 16, 64}).worst_error < 1e-5);
   CHECK(tile::check(narrow_kernels()[2], {16, 16, 64}).worst_error > 1e-3);
-  as_bf16.types = {f16, f16, f32};  // bits read as those of another type
+  as_bf16.types = {f16, f16, f32};  // bits interpreted as another type
   CHECK_FALSE(tile::check(as_bf16, {16, 16, 8}).ok());
 }
 
-TEST_CASE("what is written around a two-byte C is seen") {
+TEST_CASE("stores around a 16-bit C are detected") {
   for (const auto& [first, complaint] : {std::pair(-1, "wrote 1 elements before C"),
                                          {12, "wrote C's padding at row 0, column 12"},
                                          {10 * 16, "wrote 1 elements after C"}}) {
@@ -106,15 +106,14 @@ TEST_CASE("what is written around a two-byte C is seen") {
   }
 }
 
-TEST_CASE("an FP32 kernel is not given other operands") {
+TEST_CASE("an FP32 kernel rejects other operands") {
   tile::Case c{4, 4, 4};
   c.types.A = bf16;
   CHECK_THROWS_WITH_AS(tile::Launchable([](const tile::Gemm&) {}).prepare(tile::Operands(c).product()),
-                       "4.bf16,f32,f32: this kernel takes f32, f32 and f32, row by row, and nothing else",
-                       std::invalid_argument);
+                       "4.bf16,f32,f32: this kernel takes only f32, f32 and f32, row-major", std::invalid_argument);
 }
 
-TEST_CASE("formats of any number of bits are decoded and encoded as the compiler does it") {
+TEST_CASE("formats of any number of bits are decoded and encoded as by the compiler") {
   const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
   int wrong = 0;
   for (std::uint32_t bits = 0; bits < 65536; ++bits) {
@@ -137,14 +136,14 @@ TEST_CASE("formats of any number of bits are decoded and encoded as the compiler
   CHECK(wrong == 0);
   CHECK(tile::encoded(tile::bf16_format, NAN) == 0x7fff);
   CHECK(tile::encoded(tile::fp16_format, 65519.99) == 0x7bff);  // the largest
-  CHECK(tile::encoded(tile::fp16_format, 65520) == 0x7c00);     // infinity from the middle to the next on
-  CHECK(tile::encoded(tile::fp16_format, 0x1p-25) == 0);        // the middle between 0 and the smallest: 0 is even
+  CHECK(tile::encoded(tile::fp16_format, 65520) == 0x7c00);     // infinity from half-way to the next value on
+  CHECK(tile::encoded(tile::fp16_format, 0x1p-25) == 0);        // half-way between 0 and the smallest value: 0 is even
   CHECK(tile::encoded(tile::fp16_format, 0x1.8p-25) == 1);
   CHECK(tile::fp16_format.largest() == 65504);
   CHECK(tile::tf32_format.bits() == 19);
 }
 
-TEST_CASE("touched elements are counted by the bytes that they have") {
+TEST_CASE("touched elements are counted by their size in bytes") {
   const tile::Kernel kernel = narrow_kernels()[0];
   tile::CountedKernel counted{kernel, {4, 8, 6}, {}};
   // Two of B's second row, of 8 elements; one of C, of 4 bytes; the second half of a word of shared memory.

@@ -1,4 +1,4 @@
-// Tests of the SIMT model's order: which unordered accesses and endless waits it finds, and which ordered ones it leaves alone.
+// Tests of the SIMT model's order: the unordered accesses and endless waits that it finds, and the ordered ones that it accepts.
 #include <fmt/format.h>
 
 #include <string>
@@ -23,13 +23,13 @@ __global__ void halves_of_a_warp(float* out, bool mixed) {
   out[lane] = words[mixed ? 31 - lane : half * 16 + 15 - lane % 16];
 }
 
-TEST_CASE("a barrier of some lanes orders those lanes alone") {
+TEST_CASE("a barrier of some lanes orders only those lanes") {
   auto out = tile::array<float>("out", 32);
   CHECK(says(said_of(halves_of_a_warp, 1, 32, out, false), ""));
   CHECK(says(said_of(halves_of_a_warp, 1, 32, out, true), "race: halves_of_a_warp, order_test.cu:"));
 }
 
-// Without the last barrier one thread reads what another writes at the same time, after many iterations.
+// Without the last barrier, after many iterations one thread reads what another writes at the same time.
 __global__ void many_barriers(int* out, int iterations, bool last_barrier) {
   __shared__ int word;
   for (int i = 0; i < iterations; ++i) {
@@ -41,7 +41,7 @@ __global__ void many_barriers(int* out, int iterations, bool last_barrier) {
   if (threadIdx.x == 1) out[0] = word;
 }
 
-TEST_CASE("no number of barriers wraps") {
+TEST_CASE("the count of barriers does not wrap") {
   auto out = tile::array<int>("out", 1);
   CHECK(says(said_of(many_barriers, 1, 2, out, 1 << 18, true), ""));
   CHECK(says(said_of(many_barriers, 1, 2, out, 1 << 10, false), "race: many_barriers"));
@@ -65,7 +65,7 @@ __global__ void exchange(float* out, int iterations, bool ahead) {
   }
 }
 
-TEST_CASE("named barriers order those who come to them") {
+TEST_CASE("named barriers order the threads that reach them") {
   auto out = tile::array<float>("out", 64);
   CHECK(says(said_of(exchange, 1, 64, out, 5, false), ""));
   CHECK(says(said_of(exchange, 1, 64, out, 5, true), "race: exchange"));
@@ -73,13 +73,13 @@ TEST_CASE("named barriers order those who come to them") {
 
 TEST_KERNEL("a named barrier at which fewer threads arrive than it is for", barrier_for_too_many, float, 1, 64,
             "deadlock: barrier_for_too_many, order_test.cu:",
-            "waits at barrier 3: 32 of 96 threads are there, with 31 threads more; 32 threads have returned") {
+            "waits at barrier 3: 32 of 96 threads have arrived, with 31 threads more; 32 threads have returned") {
   if (threadIdx.x < 32) ptx::barrier_sync_aligned(3, 96);
   out[threadIdx.x] = 1;
 }
 
-// The first warp fills, arrives and goes on without waiting: by writing the words again, which the second warp reads after the
-// barrier, or, once that has let it through without a fence, by reading what the second wrote before the barrier.
+// The first warp fills, arrives and proceeds without waiting: it writes the words again, which the second warp reads after the
+// barrier, or, once that one has signalled without a fence, it reads what the second wrote before the barrier.
 enum class GoesOn { waits, writes, reads };
 __global__ void arrive_and_go_on(float* out, int* flag, GoesOn how) {
   __shared__ float words[32], others[32];
@@ -104,7 +104,7 @@ __global__ void arrive_and_go_on(float* out, int* flag, GoesOn how) {
   }
 }
 
-TEST_CASE("who arrives at a named barrier without waiting has learnt nothing there") {
+TEST_CASE("a thread that arrives at a named barrier without waiting acquires nothing") {
   auto out = tile::array<float>("out", 64);
   auto flag = tile::array<int>("flag", 1);
   const auto said = [&](GoesOn how) {
@@ -128,7 +128,7 @@ __global__ void barrier_for(float* out, int threads, bool arrives) {
   out[threadIdx.x] = 1;
 }
 
-TEST_CASE("who comes to a named barrier says for how many threads it is, as the others do") {
+TEST_CASE("all threads at a named barrier must give the same number of threads") {
   auto out = tile::array<float>("out", 128);
   for (const bool arrives : {false, true}) {
     CHECK(says(said_of(barrier_for, 1, 64, out, 64, arrives), ""));
@@ -147,7 +147,7 @@ __global__ void come_to_barrier(int number, int threads, unsigned begin, unsigne
   ptx::barrier_sync_aligned(number, threads);
 }
 
-TEST_CASE("a named barrier is used as PTX asks") {
+TEST_CASE("misuse of a named barrier, by the rules of PTX, is reported") {
   const auto said = [&](int number, int threads, unsigned block = 64, unsigned begin = 0, unsigned end = 256) {
     return said_of(come_to_barrier, 1, block, number, threads, begin, end);
   };
@@ -158,11 +158,11 @@ TEST_CASE("a named barrier is used as PTX asks") {
                fmt::format("barrier {} for 64 threads: a block has barriers 0 to 15", number)));
   for (const int threads : {-32, 0, 40, 100})
     CHECK(says(said(1, threads), fmt::format("comes to barrier 1 for {} threads: the number of threads must be a "
-                                             "multiple of 32, and not 0",
+                                             "positive multiple of 32",
                                              threads)));
   CHECK(says(said(1, 128, 256),
              "thread (128,0,0) comes to barrier 1 for 128 threads, and thread (0,0,0) came to it for 128",
-             ", as have so many: groups that may overlap need a barrier each"));
+             ", which is complete: groups that may overlap need a barrier each"));
   CHECK(says(said(0, 64, 128, 0, 64),
              "thread (64,0,0) comes to barrier 0 for 128 threads, and thread (0,0,0) came to it for 64",
              "; __syncthreads is barrier 0, for all threads"));
@@ -172,8 +172,8 @@ TEST_CASE("a named barrier is used as PTX asks") {
              "at __syncthreads while thread (64,0,0) waits at the one of"));
 }
 
-// Each warp has as many lanes that have not returned when they come to operations for all 32; the last warp of a block may
-// have no more.
+// In each warp, `lanes` lanes have not returned when they reach operations for all 32; the last warp of a block may have
+// no more.
 __global__ void without_some_lanes(unsigned* out, unsigned lanes) {
   __shared__ unsigned words[64];
   words[threadIdx.x] = 1;
@@ -184,7 +184,7 @@ __global__ void without_some_lanes(unsigned* out, unsigned lanes) {
   out[threadIdx.x] = sum + __ballot_sync(0x00ffffffu, 1);
 }
 
-TEST_CASE("operations of a warp wait for the lanes of their mask that are there and have not returned") {
+TEST_CASE("operations of a warp wait for the lanes of their mask that exist and have not returned") {
   auto out = tile::array<unsigned>("out", 64);
   for (const unsigned lanes : {12u, 16u}) {
     const auto counts = counted(without_some_lanes, 1, 48, out, lanes);
@@ -194,31 +194,31 @@ TEST_CASE("operations of a warp wait for the lanes of their mask that are there 
 }
 
 TEST_KERNEL(
-    "a lane that does not come to an operation of its warp", waits_elsewhere, int, 1, 32,
+    "a lane that does not reach an operation of its warp is reported", waits_elsewhere, int, 1, 32,
     "for lanes 0x00008000 of the mask 0xffffffff, which never arrive at it: thread (15,0,0) waits at order_test.cu:") {
   if (threadIdx.x < 15) return;
   if (threadIdx.x == 15) __syncthreads();
   out[threadIdx.x] = __any_sync(~0u, 1);
 }
 
-TEST_KERNEL("what may have led to a deadlock is told before it", led_astray, float, 1, 34, "uninitialised: led_astray",
-            "\ndeadlock: led_astray, ", ": 33 of 64 threads are there, with 32 threads more; 1 thread has") {
+TEST_KERNEL("a possible cause of a deadlock is reported first", led_astray, float, 1, 34, "uninitialised: led_astray",
+            "\ndeadlock: led_astray, ", ": 33 of 64 threads have arrived, with 32 threads more; 1 thread has") {
   __shared__ float word;
   if (threadIdx.x < 33 && word != 1.5f) ptx::barrier_sync_aligned(1, 64);
   out[threadIdx.x] = 1;
 }
 
-TEST_KERNEL("a shuffle takes a value from a lane that takes part", shuffle_from_outside, int, 1, 32,
-            "takes a value from lane 20, which takes no part: the mask is 0x0000ffff") {
+TEST_KERNEL("a shuffle must take its value from a lane that takes part", shuffle_from_outside, int, 1, 32,
+            "takes a value from lane 20, which does not take part: the mask is 0x0000ffff") {
   if (threadIdx.x < 16) out[threadIdx.x] = __shfl_sync(0x0000ffffu, int(threadIdx.x), 20);
 }
 
-TEST_KERNEL("the mask of a shuffle has the lane itself", shuffle_for_others, int, 1, 32,
-            "takes part for lanes 0xffff0000, of which it is none") {
+TEST_KERNEL("the mask of a shuffle must include the lane itself", shuffle_for_others, int, 1, 32,
+            "takes part for lanes 0xffff0000 without being one of them") {
   out[threadIdx.x] = __shfl_sync(0xffff0000u, int(threadIdx.x), 16);
 }
 
-TEST_KERNEL("a kernel launches no kernel", launch_another, int, 1, 1, "unsupported: launch_another, ",
+TEST_KERNEL("a kernel cannot launch a kernel", launch_another, int, 1, 1, "unsupported: launch_another, ",
             " launches a kernel, which only the host may") {
   tile::launch(shuffle_for_others, dim3(1), dim3(32), 0, out);
 }
@@ -227,7 +227,7 @@ __global__ void all_lanes_store(int* out, int different) {
   __shared__ int word;
   word = different * int(threadIdx.x);
   out[0] = 7 + different * int(threadIdx.x);
-  __syncthreads();  // thread 1 reads what the others stored as well
+  __syncthreads();  // thread 1 also reads what the others stored
   if (threadIdx.x == 1) out[1] = word;
 }
 
@@ -247,14 +247,14 @@ __device__ void fence(Fence which) {
   if (which == Fence::of_gpu) __threadfence();
 }
 
-// Each thread writes a part and fences it, or fences before it writes; after a barrier (of the block, of its only warp, with a
-// number, or an mbarrier) one counts the block. All of the last block read what all wrote.
+// Each thread writes a part and fences it, or fences before it writes; after a barrier (of the block, of its only warp, a named
+// one, or an mbarrier) one thread counts the block. All threads of the last block read what all threads wrote.
 enum class Barrier { block, warp, numbered, mbarrier };
 __global__ void reduce_by_all(int* parts, unsigned* finished, int* out, Barrier barrier, Fence which, bool early) {
   __shared__ bool last;
   __shared__ std::uint64_t written;
   if (threadIdx.x == 0) ptx::mbarrier_init(&written, blockDim.x);
-  __syncthreads();  // the mbarrier is there
+  __syncthreads();  // the mbarrier is initialised
   unsigned phase = 0;
   const auto synchronise = [&] {
     if (barrier == Barrier::block) __syncthreads();
@@ -277,7 +277,7 @@ __global__ void reduce_by_all(int* parts, unsigned* finished, int* out, Barrier 
   out[threadIdx.x] = sum;
 }
 
-TEST_CASE("a fence counts for the thread that counts the block after a barrier") {
+TEST_CASE("a fence holds for the thread that counts the block after a barrier") {
   constexpr unsigned BLOCKS = 5;
   auto parts = tile::array<int>("parts", BLOCKS * 64), out = tile::array<int>("out", 64);
   auto finished = tile::array<unsigned>("finished", 1);
@@ -313,7 +313,7 @@ __global__ void publish_word(int* flag, int* word, int* out, Fence which) {
   }
 }
 
-TEST_CASE("a fence of the block counts for the block alone") {
+TEST_CASE("a fence of the block holds only for the block") {
   auto flag = tile::array<int>("flag", 1), word = tile::array<int>("word", 1), out = tile::array<int>("out", 1);
   const auto said = [&](Fence which, unsigned blocks) {
     flag.set({0});
@@ -327,8 +327,7 @@ TEST_CASE("a fence of the block counts for the block alone") {
   CHECK(says(said(Fence::none, 2), "reads word[0]"));
 }
 
-// Block 0 passes a word on through a flag in its own shared memory; block 1 looks at one of its own, at the same
-// address.
+// Block 0 passes a word through a flag in its own shared memory; block 1 reads a flag of its own, at the same address.
 __global__ void flags_of_their_own(int* word, int* out) {
   __shared__ int flag;
   if (threadIdx.x != 0) return;
@@ -344,14 +343,14 @@ __global__ void flags_of_their_own(int* word, int* out) {
   }
 }
 
-TEST_CASE("a flag in shared memory is the block's own") {
+TEST_CASE("each block has its own flag in shared memory") {
   auto word = tile::array<int>("word", 1), out = tile::array<int>("out", 1);
   on_host_threads({1, 2}, [&] { CHECK(says(said_of(flags_of_their_own, 2, 32, word, out), "word[0]")); });
 }
 
 // --- Several readers ------------------------------------------------------------------------------------------------------
 
-// Two warps read, one lane of each arrives at the mbarrier for which the writer waits: for the others as well, if it
+// Two warps read, and one lane of each arrives at the mbarrier for which the writer waits: also for the other lanes, if it
 // has synchronised with them.
 __global__ void one_lane_arrives(float* x, float* out, bool synchronises) {
   __shared__ std::uint64_t read;
@@ -367,13 +366,13 @@ __global__ void one_lane_arrives(float* x, float* out, bool synchronises) {
   }
 }
 
-TEST_CASE("a warp's lanes that have read are known each, not the last alone") {
+TEST_CASE("each lane of a warp that has read is known, not only the last") {
   auto x = tile::array<float>("x", 1), out = tile::array<float>("out", 96);
   CHECK(says(said_of(one_lane_arrives, 1, 96, x, out, true), ""));
   CHECK(says(said_of(one_lane_arrives, 1, 96, x, out, false), "race: one_lane_arrives"));
 }
 
-// Two warps read an element, in shared or global memory, and come to a named barrier or an mbarrier (`both` false: the second one
+// Two warps read an element, in shared or global memory, and reach a named barrier or an mbarrier (`both` false: the second one
 // does not); the third warp then writes it.
 __global__ void two_warps_read(float* words, float* out, bool named, bool shared, bool both) {
   __shared__ float own[1];
@@ -381,7 +380,7 @@ __global__ void two_warps_read(float* words, float* out, bool named, bool shared
   const unsigned warp = threadIdx.x / 32;
   if (threadIdx.x == 0) own[0] = 1;
   if (threadIdx.x == 0) ptx::mbarrier_init(&read, both ? 64 : 32);
-  __syncthreads();  // the word is written, and the mbarrier there
+  __syncthreads();  // the word is written, and the mbarrier initialised
   float* const word = shared ? own : words;
   if (warp < 2) out[threadIdx.x] = word[0];
   const bool comes = warp != 1 || both;
@@ -391,7 +390,7 @@ __global__ void two_warps_read(float* words, float* out, bool named, bool shared
   if (threadIdx.x == 64) word[0] = 9;
 }
 
-TEST_CASE("who writes is ordered after each of several readers, or accused") {
+TEST_CASE("a writer that is not ordered after each of several readers is reported") {
   auto word = tile::array<float>("word", 1), out = tile::array<float>("out", 96);
   for (const bool named : {false, true})
     for (const bool shared : {false, true}) {
@@ -401,7 +400,7 @@ TEST_CASE("who writes is ordered after each of several readers, or accused") {
     }
 }
 
-// The upper half reads, all synchronise, the lower half reads and synchronises (or does not), and one of it writes.
+// The upper half reads, all synchronise, the lower half reads and synchronises (or does not), and one lane of it writes.
 __global__ void halves_read(int* out, bool synchronises) {
   __shared__ int word;
   if (threadIdx.x == 0) word = 1;
@@ -417,7 +416,7 @@ __global__ void halves_read(int* out, bool synchronises) {
   out[threadIdx.x] = mine;
 }
 
-// All lanes read and arrive; lane 0 reads once more, and arrives (or does not) where the writer waits as well.
+// All lanes read and arrive; lane 0 reads once more, and arrives (or does not) at a second mbarrier of the writer.
 __global__ void one_lane_reads_again(int* out, bool arrives) {
   __shared__ int word;
   __shared__ std::uint64_t read, again;
@@ -426,7 +425,7 @@ __global__ void one_lane_reads_again(int* out, bool arrives) {
     ptx::mbarrier_init(&read, 32);
     ptx::mbarrier_init(&again, 1);
   }
-  __syncthreads();  // the word is written, and the mbarriers are there
+  __syncthreads();  // the word is written, and the mbarriers are initialised
   if (threadIdx.x < 32) {
     out[threadIdx.x] = word;
     ptx::mbarrier_arrive(&read);
@@ -439,7 +438,7 @@ __global__ void one_lane_reads_again(int* out, bool arrives) {
   }
 }
 
-TEST_CASE("lanes of a warp that read at different moments are told apart") {
+TEST_CASE("lanes of a warp that read at different times are distinguished") {
   auto out = tile::array<int>("out", 64);
   CHECK(says(said_of(halves_read, 1, 32, out, true), ""));
   CHECK(says(said_of(halves_read, 1, 32, out, false), "race: halves_read"));
@@ -454,11 +453,11 @@ __global__ void last_block_clears(float* words, unsigned* finished, float* out, 
   if (fences) __threadfence();
   __syncthreads();  // all of the block have read
   if (threadIdx.x == 0) last = atomicAdd(finished, 1u) == gridDim.x - 1;
-  __syncthreads();  // all learn whether theirs is the last block
+  __syncthreads();  // all know whether theirs is the last block
   if (last) words[threadIdx.x] = 0;
 }
 
-TEST_CASE("blocks that have read are ordered before the one that writes, or it is accused") {
+TEST_CASE("a block that writes without being ordered after the blocks that have read is reported") {
   auto words = tile::array<float>("words", 64), out = tile::array<float>("out", 64 * 12);
   auto count = tile::array<unsigned>("count", 1);
   on_host_threads({1, 2}, [&] {
@@ -489,7 +488,7 @@ __global__ void volatile_flag(int* out, Fence before, Fence after) {
   }
 }
 
-TEST_CASE("a volatile flag in shared memory counts after a fence") {
+TEST_CASE("a volatile flag in shared memory counts as atomic after a fence") {
   auto out = tile::array<int>("out", 1);
   const auto said = [&](Fence before, Fence after) { return said_of(volatile_flag, 1, 64, out, before, after); };
   CHECK(says(said(Fence::of_block, Fence::of_block), ""));
@@ -499,7 +498,7 @@ TEST_CASE("a volatile flag in shared memory counts after a fence") {
   CHECK(says(said(Fence::none, Fence::of_block), "race: "));
 }
 
-// A thread tells the others that it has found what all look for.
+// A thread signals to the others that it has found what all look for.
 enum class Found { by_plain_looks, by_volatile_looks, by_volatile_writes };
 __global__ void early_exit(int* out, Found how) {
   __shared__ int found;
@@ -514,7 +513,7 @@ __global__ void early_exit(int* out, Found how) {
   }
 }
 
-TEST_CASE("no barrier is missing where threads look at what others update") {
+TEST_CASE("threads may poll what others update without a barrier") {
   auto out = tile::array<int>("out", 64);
   CHECK(says(said_of(early_exit, 1, 64, out, Found::by_plain_looks), "reads found[0]",
              "order_test.cu:", " (a read that may come between atomic updates must be atomic or volatile as well)"));
@@ -572,7 +571,7 @@ TEST_CASE("blocks that wait for each other are resident together, as many as the
     CHECK(says(said(133), "deadlock: wait_for_the_last_block, order_test.cu:",
                " loads flag[0], which is 0, again and again; thread (0,0,0)",
                " of block (1,0,0), with 130 threads more, loads flag[0], which is 0, again and again at order_test.cu:",
-               "; 31 threads have returned; blocks: 132 resident, 0 ended, 1 not begun: the GPU holds no more"));
+               "; 31 threads have returned; blocks: 132 resident, 0 ended, 1 not started: the GPU holds no more"));
   });
 }
 
@@ -624,7 +623,7 @@ struct Flags {
   }
 };
 
-TEST_CASE("values that are waited for are counted once each, however long it takes") {
+TEST_CASE("polls of a value are counted once, however long the wait is") {
   Flags blocks;
   for (const Waiting how : {Waiting::by_volatile, Waiting::by_atomic}) {
     std::string first;
@@ -634,9 +633,9 @@ TEST_CASE("values that are waited for are counted once each, however long it tak
   }
 }
 
-TEST_CASE("who counts its looks in memory lets others run, and is marked as a guess") {
+TEST_CASE("a thread that counts its polls in memory lets others run, and is marked as a guess") {
   Flags blocks;
-  // With more host threads, the flag may be there at once.
+  // With more host threads, the flag may be set at once.
   on_host_threads({1}, [&] { CHECK(says(blocks.account(Waiting::counting), " true\n")); });
   on_host_threads({1, 2, 4}, [&] {
     CHECK(blocks.account(Waiting::counting) != "");
@@ -644,7 +643,7 @@ TEST_CASE("who counts its looks in memory lets others run, and is marked as a gu
   });
 }
 
-TEST_CASE("who waits for several values that nobody writes is told, with all of them") {
+TEST_CASE("a thread that polls several values that nobody writes is reported, with all of them") {
   Flags blocks;
   const auto said = [&](std::vector<int> values, Waiting how) {
     blocks.flags.set(values);
@@ -656,7 +655,7 @@ TEST_CASE("who waits for several values that nobody writes is told, with all of 
              "flags[2], which is 0,"));
 }
 
-// Looks so often, and then goes on without.
+// Polls a number of times, and then gives up.
 __global__ void give_up_polling(volatile int* flag, int* out) {
   int looks = 0;
   while (flag[0] == 0 && looks < 1000) ++looks;
@@ -669,7 +668,7 @@ TEST_CASE("a lane that polls a thousand times may go on") {
   CHECK(out.host() == std::vector<int>(3, 1000));
 }
 
-// Blocks, or two warps of one, that signal each other through counters: what they find must not depend on who runs first.
+// Blocks, or two warps of one, that signal each other through counters: results must not depend on which runs first.
 enum class Signals { grid_barrier, reused_buffer, mailbox, mailbox_with_reply, locks_in_order, locks_crossed };
 __device__ void await(unsigned* counter, unsigned least) {
   while (atomicAdd(counter, 0u) < least) {
@@ -712,7 +711,7 @@ __global__ void signal_each_other(unsigned* counters, float* words, float* out, 
   }
 }
 
-TEST_CASE("verdicts on signals are the same whoever runs first") {
+TEST_CASE("findings about signals do not depend on which block runs first") {
   auto counters = tile::array<unsigned>("counters", 2);
   auto words = tile::array<float>("words", 32), out = tile::array<float>("out", 8);
   for (const auto& [how, verdict] :
@@ -736,7 +735,7 @@ __global__ void wait_for_nobody(volatile int* flag) {
   }
 }
 
-TEST_CASE("a block that waits for nobody is told") {
+TEST_CASE("a block that waits for a value that nobody writes is reported") {
   auto flag = tile::array<int>("flag", 32);
   flag.set(std::vector<int>(32, 0));
   CHECK(says(said_of(wait_for_nobody, 1, 32, flag), "deadlock: wait_for_nobody, order_test.cu:",
@@ -761,13 +760,12 @@ __global__ void go_on(unsigned* words, const int* next, unsigned iterations, End
     for (unsigned k = 0; k != iterations;) k = __shfl_sync(0x3u, k, 0) & 0xff;
 }
 
-TEST_CASE("a loop that does something in each iteration and does not end is told" *
-          doctest::test_suite("model thorough")) {
+TEST_CASE("an endless loop that does something in each iteration is reported" * doctest::test_suite("model thorough")) {
   auto words = tile::array<unsigned>("words", 4);
   auto next = tile::array<int>("next", 4);
   constexpr unsigned never = 257;
-  const std::string memory = "touches memory without a wait for others of its block, more than 4194304 times",
-                    waits = "waits for others, more than 2097152 times";
+  const std::string memory = "accesses memory without waiting for other threads of its block, more than 4194304 times",
+                    waits = "waits for other threads, more than 2097152 times";
   for (const auto& [how, threads, what] :
        {std::tuple(Endless::stores, 1u, memory), std::tuple(Endless::counts, 1u, memory),
         std::tuple(Endless::synchronises, 2u, waits), std::tuple(Endless::shuffles, 2u, waits)})
@@ -780,11 +778,11 @@ __global__ void spin(unsigned number, unsigned* out) {
   out[0] = number;
 }
 
-TEST_CASE("a loop that touches no memory and does not end is told") {
+TEST_CASE("an endless loop without memory accesses is reported") {
   auto out = tile::array<unsigned>("out", 2);
   CHECK(says(said_of(spin, 1, 1, 0u, out), ""));
   CHECK(says(said_of(spin, 1, 1, 1u, out),
-             "deadlock: spin, order_test.cu:", "goes round a loop, more than 67108864 times, and touches no memory"));
+             "deadlock: spin, order_test.cu:", "executes a loop more than 67108864 times without an access to memory"));
 }
 
 TEST_SUITE_END();

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The last page of a part takes one kernel of each chapter, and shows what no GPU has timed as such. On made-up chapters. Usage:
+# The last page of a part takes one kernel of each chapter, and marks those that no GPU has timed. On made-up chapters. Usage:
 # part.sh FIGURES-PROGRAM
 set -eu
 figures=$1
@@ -66,7 +66,7 @@ diff - "$scratch/rows" <<'END' || refuse "not the plot of these chapters"
 END
 grep -q '^cublas=50$' "$scratch/plot.tsv.cublas" || refuse "another rate of cuBLAS: $(cat "$scratch/plot.tsv.cublas")"
 
-# Spreads of the ratio to the stronger baseline decide where there are some. It is a column where two rungs have it.
+# If there are spreads of the ratio to the stronger baseline, they decide. It is a column if two rungs have it.
 spread 02 named stronger_ratio 0.39 0.4
 spread 02 fastest stronger_ratio 0.405 0.415
 fact 03 only.4096.stronger_ratio 0.29

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What plots take from made-up chapters' facts and records. Usage: plot-data.sh FIGURES-PROGRAM
+# The data of plots, from made-up chapters' facts and records. Usage: plot-data.sh FIGURES-PROGRAM
 set -e
 figures=$1
 scratch=$(mktemp -d)
@@ -12,7 +12,7 @@ printf 'naive.4096.intensity.sm\tcounted\t1365.25\tFLOP/B\t1,365\n' >"$scratch/e
 "$figures" roofline chapters "$scratch/emit" 01 "$scratch/roofline.tsv"
 grep -q "$(printf '^"naive"\tsm\t1365.25\t')" "$scratch/roofline.tsv" || refuse "not the value of the fact:" "$scratch/roofline.tsv"
 
-# A ladder has every kernel, or of earlier chapters the fastest alone; cuBLAS comes last.
+# A ladder has every kernel, or for earlier chapters only the fastest; cuBLAS comes last.
 record() { # NN CUBLAS-MS KERNEL:MS...: four iterations of each kernel and of cuBLAS
   measured=$scratch/chapters/$1-x/measured/nvidia-h200 cublas=$2
   mkdir -p "$measured"

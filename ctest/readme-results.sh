@@ -1,12 +1,12 @@
 #!/bin/sh
-# The tables of results in README.md, of each chapter the fastest kernel, and in .github/RESULTS.md are those that the records give. With
-# --write they are put there. Usage: readme-results.sh FIGURES-PROGRAM [--write]
+# The tables of results in README.md, with the fastest kernel of each chapter, and in .github/RESULTS.md agree with the records. With
+# --write they are updated. Usage: readme-results.sh FIGURES-PROGRAM [--write]
 set -e
 figures=$1 write=$2
 scratch=$(mktemp)
 trap 'rm -f "$scratch"' EXIT
 
-# compare FILE [--fastest]: the table between the marks of FILE is the one of the program.
+# compare FILE [--fastest]: the table between the marks of FILE equals the program's.
 compare() {
   file=$1
   shift

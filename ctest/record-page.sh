@@ -1,5 +1,5 @@
 #!/bin/sh
-# Pages of records have an anchor for each row, and none is so large that a browser is slow to show it. Usage: record-page.sh SOURCE-PAGES
+# Pages of records have an anchor for each row, and none is too large for a browser to show quickly. Usage: record-page.sh SOURCE-PAGES
 set -eu
 pages=$1
 grep -q '<span id="runs.csv-2"><a href="#runs.csv-2"></a>naive,' "$pages/chapters-01-naive-measured-nvidia-h200.html" || {

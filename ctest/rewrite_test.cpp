@@ -1,4 +1,4 @@
-// Tests of the rewriter: what becomes of a source's launches, variables of the device, indices and __shared__ variables.
+// Tests of the rewriter: how it rewrites launches, device variables, indices and __shared__ variables.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "common/sim/rewrite/rewrite.hpp"
 
@@ -19,7 +19,7 @@ std::string rewritten(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("launches by angles become launches of the model") {
+TEST_CASE("launches with <<<>>> become launches of the model") {
   CHECK(rewritten("k<<<1, 32>>>();") == "k->*tile::Launch(1, 32)();");
   CHECK(rewritten("n::k<float, 4><<<g, dim3(8, 4), s, 0>>>(a, f(b, c));") ==
         "n::k<float, 4>->*tile::Launch(g, dim3(8, 4), s, 0)(a, f(b, c));");
@@ -31,7 +31,7 @@ TEST_CASE("launches by angles become launches of the model") {
   CHECK(rewritten("k<<<1, 2>>>(p, NULL);") == "k->*tile::Launch(1, 2)(p, nullptr);");
 }
 
-TEST_CASE("code of the host has names and macros of its own") {
+TEST_CASE("host code has its own names and macros") {
   CHECK(
       rewritten("void f(dim3 gridDim) { k<<<gridDim, 1>>>(); }\n__device__ int g() { return blockDim.x; }") ==
       "void f(dim3 host_gridDim) { k->*tile::Launch(host_gridDim, 1)(); }\n__device__ int g() { return blockDim.x; }");
@@ -45,7 +45,7 @@ TEST_CASE("code of the host has names and macros of its own") {
     CHECK(contains(rewritten(device + asks), "#ifdef __CUDA_ARCH__"));
 }
 
-TEST_CASE("variables of the device become known, constant memory loses its const") {
+TEST_CASE("device variables are registered, and constant memory loses its const") {
   CHECK(contains(rewritten("__device__ int a, b[2];"), "simt_variable_b(\"b\", b)"));
   CHECK(
       contains(rewritten("static __constant__ const float c[2] = {1, 2};"), "static SIMT_DEVICE_VARIABLE  float c[2]"));
@@ -67,7 +67,7 @@ TEST_CASE("variables of the device become known, constant memory loses its const
     CHECK(rewritten(other) == other);
 }
 
-TEST_CASE("an index that is read from memory is handed through a call") {
+TEST_CASE("an index that is read from memory is passed through a call") {
   const auto handed = [](const std::string& index) { return "[simt::once(" + index + ")]"; };
   CHECK(rewritten("a[b[i]];") == "a" + handed("b[i]") + ";");
   CHECK(rewritten("a[i][2 * *p];") == "a[i]" + handed("2 * *p") + ";");
@@ -81,14 +81,14 @@ TEST_CASE("an index that is read from memory is handed through a call") {
         "enum F { a [[deprecated]] };", "__forceinline__ [[nodiscard]] int f();",
         "alignas(16) [[maybe_unused]] float x;"})
     CHECK(rewritten(attribute) == attribute);
-  // What a reference refers to may lie in memory.
+  // A reference may refer to memory.
   CHECK(contains(rewritten("const int& u = b[i]; a[u];"), "a" + handed("u")));
   CHECK(contains(rewritten("void f(const Q& q) { a[q.head]; }"), "a" + handed("q.head")));
   CHECK(contains(rewritten("auto& [x, y] = b[i]; a[y];"), "a" + handed("y")));
   CHECK(contains(rewritten("if (c && i) a[i];"), " a[i];"));
 }
 
-TEST_CASE("what is chosen for an element is handed through a call") {
+TEST_CASE("a ?: that is assigned to an element is passed through a call") {
   for (const std::string to : {"a[i] =", "s.v =", "p->v =", "*p ="})
     CHECK(rewritten("{ " + to + " c ? f() : g(h, 1); }") == "{ " + to + " simt::once( c ? f() : g(h, 1)); }");
   for (const std::string other :
@@ -98,7 +98,7 @@ TEST_CASE("what is chosen for an element is handed through a call") {
     CHECK(rewritten(other) == other);
 }
 
-TEST_CASE("__shared__ variables become references to where the running block has them") {
+TEST_CASE("__shared__ variables become references to the running block's variables") {
   CHECK(rewritten("void k() { __shared__ float a[4], b; }") ==
         "void k() { struct simt_shared_a {  float a[4], b; }; auto& a = simt::shared<simt_shared_a, "
         "decltype(simt_shared_a::a), \"a\", 0>(); "
@@ -116,21 +116,21 @@ TEST_CASE("__shared__ variables become references to where the running block has
     CHECK(in_kernel(same) == same + " }");
   for (const std::string refused : {"__shared__ int a = 3;", "__shared__ int (*a)[4];",
                                     "__shared__ struct { int i; } a;", "extern __shared__ int a;"})
-    CHECK(contains(rewritten("void k() { " + refused + " }"), "a __shared__ variable is declared in the kernel"));
-  CHECK(contains(rewritten("__shared__ int a[4];"), "a __shared__ variable is declared in the kernel"));
+    CHECK(contains(rewritten("void k() { " + refused + " }"), "declare a __shared__ variable in the kernel"));
+  CHECK(contains(rewritten("__shared__ int a[4];"), "declare a __shared__ variable in the kernel"));
 }
 
-TEST_CASE("dynamic shared memory is declared in a kernel, its words in any order") {
+TEST_CASE("dynamic shared memory is declared in a kernel, with its specifiers in any order") {
   for (const std::string order :
        {"extern __shared__ n::T s[];", "__shared__ extern n::T s[];", "extern n::T __shared__ __align__(16) s[];"}) {
     std::string text = rewritten("void k() { " + order + " }");
     std::erase(text, ' ');
     CHECK(text == "voidk(){auto*consts=static_cast<n::T*>(simt::device::dynamic_shared(\"s\"));}");
-    CHECK(contains(rewritten(order), "a __shared__ variable is declared in the kernel"));
+    CHECK(contains(rewritten(order), "declare a __shared__ variable in the kernel"));
   }
 }
 
-TEST_CASE("what is included is asked for by name, and lines stay where they are") {
+TEST_CASE("included names are mapped, and line numbers stay the same") {
   CHECK(rewritten("#include \"a.hpp\"  // why\n# include <b>\n") ==
         "#include \"new/a.hpp\"  // why\n# include <new/b>\n");
   const std::string text = "k<<<1,\n2,\n0,\nstream>>>(\na);\nextern __shared__\nint x[];\n";

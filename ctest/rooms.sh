@@ -1,6 +1,6 @@
 #!/bin/sh
-# The rooms of common/ depend one way: a file includes headers of its own room and of those below it, and of nothing outside common/.
-# The same holds of the rooms of common/sim, of which cost/, order/ and rewrite/ can be used without the rest.
+# The folders of common/ depend one way: a file includes headers of its own folder and of those below it, and none outside common/.
+# The same holds for the folders of common/sim, of which cost/, order/ and rewrite/ can be used without the others.
 # Usage: rooms.sh, at the top of the repository.
 set -eu
 grep -rn '^ *#include "\(common\|ctest\|book\|chapters\|figures\)/' common | awk '

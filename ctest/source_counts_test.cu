@@ -1,5 +1,5 @@
-// Tests that the model counts what the source says, whatever g++ would like to make of it: each kernel here provokes one
-// pass that merges, drops, moves or duplicates accesses, or one way of touching memory that nobody announces.
+// Tests that the model counts the accesses of the source, despite g++'s optimizations: each kernel here provokes one
+// pass that merges, drops, moves or duplicates accesses, or one kind of access without a hook.
 #include <algorithm>
 #include <atomic>
 #include <map>
@@ -28,7 +28,7 @@ static std::uint64_t requests(const simt::Counts& counts, std::string_view tag, 
     if (site.op == op && tile::has_tag(site, tag)) sum += site.requests;
   return sum;
 }
-// The message that the model refuses `kernel` with, or "" when it counts it.
+// The message with which the model rejects `kernel`, or "" if it counts it.
 static std::string refusal(Kernel kernel) {
   return said_by([&] { counts_of(kernel); });
 }
@@ -139,7 +139,7 @@ __global__ void restricted(float* __restrict__ out, const float* __restrict__ in
   }
 }
 
-// --- Ways of touching memory without an announcement -----------------------------------------------------------------
+// --- Accesses without hooks ------------------------------------------------------------------------------------------
 template <int bytes>
 __global__ void built_in_copy(float* out, const float* in) {
   __builtin_memcpy(out + 16 * threadIdx.x, in + 16 * threadIdx.x, bytes);
@@ -209,7 +209,7 @@ __global__ void arrays_of_its_own(float* out, const float* in) {
   out[threadIdx.x] = copy.words[threadIdx.x % 8];
 }
 
-// g++ does not announce what a function without instrumentation does.
+// g++ does not announce the accesses of a function without instrumentation.
 __attribute__((noinline, no_sanitize("thread"))) void unannounced(float* out) { out[5] = 42; }
 __global__ void store_past_the_hooks(float* out, const float*) { unannounced(out); }
 
@@ -260,9 +260,9 @@ TEST_CASE("accesses of the source are counted once each") {
     if (site.op == simt::Op::load) CHECK(site.width == 16);
 }
 
-TEST_CASE("a lane's own arrays may be copied as blocks") { CHECK(refusal(arrays_of_its_own) == ""); }
+TEST_CASE("a lane's own arrays may be copied with memcpy") { CHECK(refusal(arrays_of_its_own) == ""); }
 
-TEST_CASE("shared arrays of 16-bit numbers are there without a guard that each thread would ask") {
+TEST_CASE("shared arrays of 16-bit numbers need no initialisation guard") {
   for (const Kernel kernel : {through_shared<__half>, through_shared<__nv_bfloat16>}) {
     const simt::Counts counts = counts_of(kernel);
     REQUIRE(counts.sites.size() == 4);  // of `in`, of `shared` twice, and of `out`
@@ -270,18 +270,18 @@ TEST_CASE("shared arrays of 16-bit numbers are there without a guard that each t
   }
 }
 
-TEST_CASE("block copies are refused, whoever makes them") {
+TEST_CASE("block copies of any kind are rejected") {
   for (const Kernel kernel : {built_in_copy<4>, built_in_copy<16>, built_in_copy<32>, built_in_copy<64>, copy<16>,
                               copy<64>, overlapping_copy, clear, built_in_clear, comparison, standard_copy})
-    CHECK(says(refusal(kernel), "with a block copy"));
+    CHECK(says(refusal(kernel), "with memcpy or the like"));
   CHECK(says(refusal(struct_copy), "moves 32 bytes at once"));
   CHECK(says(refusal(wide_vector), "moves 32 bytes at once"));
 }
 
-TEST_CASE("atomics of C++, tables of the program and stores past the hooks are refused") {
-  CHECK(says(refusal(standard_atomic), "uses an atomic operation of C++"));
+TEST_CASE("C++ atomics, host tables and stores without hooks are rejected") {
+  CHECK(says(refusal(standard_atomic), "uses a C++ atomic operation"));
   CHECK(says(refusal(table_of_the_program), "reads program_table, a variable of the program that is neither"));
-  CHECK(says(refusal(store_past_the_hooks), "changed out[5] with an access that the compiler did not announce"));
+  CHECK(says(refusal(store_past_the_hooks), "changed out[5] by a store that the compiler did not announce"));
 }
 
 TEST_SUITE_END();

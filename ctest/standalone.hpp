@@ -1,5 +1,5 @@
-// All that the kernels of chapters 01 to 12 need besides CUDA: with this header, what stands between a chapter's first snippet and the end
-// of its snippet `launch` compiles in a project of yours (standalone.sh tests it).
+// What the kernels of chapters 01 to 12 need in addition to CUDA: with this header, the code from a chapter's first snippet to the end
+// of its snippet `launch` compiles in your own project (standalone.sh tests it).
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ constexpr __host__ __device__ int ceil_div(int a, int b) { return a / b + (a % b
 
 inline void require_valid(const Gemm& g) {
   if (g.M < 1 || g.N < 1 || g.K < 1 || g.lda < g.K || g.ldb < g.N || g.ldc < g.N)
-    throw std::invalid_argument("extents must be positive, and leading dimensions at least the rows' lengths");
+    throw std::invalid_argument("extents must be positive, and leading dimensions at least the length of a row");
 }
 
 template <class... Parameters, class... Arguments>

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Configuration, maps, kernel and launcher of chapters 01 to 12 compile by themselves behind standalone.hpp. Usage: standalone.sh NVCC
+# Configuration, maps, kernel and launcher of chapters 01 to 12 compile by themselves after standalone.hpp. Usage: standalone.sh NVCC
 set -eu
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

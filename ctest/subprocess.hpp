@@ -1,4 +1,4 @@
-// Another program, run to its end. In: its name and arguments. Out: how it ended, and what it said, in a file.
+// Runs another program to its end. In: its name and arguments. Out: its status, and its output in a file.
 #pragma once
 
 #include <sys/wait.h>
@@ -21,8 +21,8 @@ struct Ended {
   std::string output;  ///< stdout and stderr together
 };
 
-/// Runs a program, by its path or as the shell would find it, and writes what it says to `log`; `settings` are added to its
-/// environment. The status is 127 when there is no such program. Throws std::system_error when the log cannot be written.
+/// Runs a program, by its path or as found by the shell, and writes its output to `log`; `settings` are added to its
+/// environment. The status is 127 if there is no such program. Throws std::system_error if the log cannot be written.
 inline Ended run(const std::filesystem::path& program, const std::vector<std::string>& arguments,
                  const std::filesystem::path& log, const std::map<std::string, std::string>& settings = {}) {
   namespace bp = boost::process;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# tile-record merges what it is given, puts a record in its place, compares it with its program, and refuses everything else with one
-# line, leaving the record as it was. On copies of a record. Usage: tile-record.sh TILE-RECORD CHAPTER02, at the top of the repository.
+# tile-record merges files into a record, moves a record to its place, compares it with its program, and rejects everything else with one
+# line, without changing the record. On copies of a record. Usage: tile-record.sh TILE-RECORD CHAPTER02, at the top of the repository.
 tool=$1 chapter=$2
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -11,7 +11,7 @@ recorded=chapters/02-coalescing/measured/nvidia-h200
 record=$scratch/record
 cp -R "$recorded" "$record"
 
-# refuse CODE COMPLAINT OPTION...: exits with CODE, says COMPLAINT on one line, and does not touch the record.
+# refuse CODE COMPLAINT OPTION...: it exits with CODE, prints COMPLAINT on one line, and does not change the record.
 refuse() {
   code=$1 complaint=$2
   shift 2
@@ -34,16 +34,16 @@ refuse 2 "chapters/nowhere" --keep "$record" --in chapters/nowhere
 refuse 1 "cannot read $scratch/missing" --merge "$scratch/missing"
 refuse 1 "holds no counters" --merge "$record" --counters "$scratch/nothing"
 refuse 1 "has no $function" --merge "$record" --counters "$scratch/ncu.csv" --sass "$scratch/nothing"
-refuse 1 "missing is no program: build it first" --check "$scratch/missing"
+refuse 1 "missing is not a program: build it first" --check "$scratch/missing"
 refuse 1 "parse error" --steps /bin/true
 
-# What is read is written again to the last byte.
+# A record that is read is written back unchanged, byte for byte.
 mkdir "$scratch/chapter"
 cp chapters/02-coalescing/chapter02.cu "$scratch/chapter"
 "$tool" --keep "$record" --in "$scratch/chapter" >"$scratch/out" || fail "the record was not kept"
 diff -r "$record" "$scratch/chapter/measured/nvidia-h200" || fail "another record was kept"
 
-# A counter that is not what the model counts is noticed, by what chapter 02 says of itself, but as if it lay here.
+# A counter that differs from the model's count is detected, with chapter 02's description, changed to this directory.
 "$chapter" --on model --describe counts | sed "s|\"directory\": \"[^\"]*\"|\"directory\": \"$scratch/chapter\"|" >"$scratch/counts.json"
 "$tool" --check "$scratch/counts.json" || [ $? = 77 ] || fail "the record as it is does not pass"  # 77: its machine code was not checked
 sed -i 's/^\(coalesced,counters,load_sectors\),.*/\1,99999,,/' "$scratch/chapter/measured/nvidia-h200/metrics.csv"
@@ -58,7 +58,7 @@ for row in counters,l2_sectors,1240,, sass,FFMA,1,, profile+3,l2_sectors,1240,,;
 done
 grep -q '"profiled_size": 777' "$record/environment.json" || fail "the size of the profile is not recorded"
 
-# What not every GPU has is asked for where ncu knows it.
+# Metrics that not every GPU has are requested if ncu knows them.
 "$tool" --metrics counters | grep -q '^l1tex__[^ ]*,launch__registers_per_thread$' || fail "the list of counters is another"
 "$tool" --metrics profile | grep -q lrc__ && fail "a GPU is asked what it may not know"
 echo "lrc__lts2lrc_sectors_op_read  Counter" | "$tool" --metrics profile --known /dev/stdin >"$scratch/out"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What `tile` says and asks for. A copy of it builds and tests nothing: cmake and ctest are played by scripts.
+# The output and the calls of `tile`. A copy of it builds and tests nothing: cmake and ctest are replaced by scripts.
 # Usage: tile.sh, at the top of the repository
 command -v dpkg-query >/dev/null || { echo "skipped: ./tile needs Debian or Ubuntu"; exit 77; }
 scratch=$(mktemp -d)
@@ -22,9 +22,9 @@ esac'
 play "$bin/tile-count" '[ -r kernel.cu ] && echo "counts, with $*"'
 play "$bin/mutants" 'echo "of mutants, with $*"'
 
-# tile ARGUMENTS...: the copy, with the tools played, from another directory.
+# tile ARGUMENTS...: the copy, with the replaced tools, from another directory.
 tile() { (cd "$scratch/elsewhere" && TILE_PRESET=model PATH="$scratch/tools:$PATH" ../copy/tile "$@") >"$scratch/out" 2>"$scratch/err"; }
-# says STATUS WORDS ARGUMENTS...: with these arguments it ends with this status, and says so in a line.
+# says STATUS WORDS ARGUMENTS...: with these arguments it exits with this status, and prints these words on one line.
 says() {
   status=$1 words=$2
   shift 2

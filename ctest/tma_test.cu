@@ -1,4 +1,4 @@
-// Tests of copies by the tensor memory accelerator, on both machines: where the bytes of a box lie. On the model they are traced.
+// Tests of TMA copies with tensor maps, on both machines: the layout of a box. On the model they are traced.
 #include <stdexcept>
 #include <string>
 
@@ -11,19 +11,19 @@ namespace ptx = tile::ptx;
 
 // --- Boxes ----------------------------------------------------------------------------------------------------------------
 
-// Brings the box at (x, y) to shared memory, `OFFSET` bytes after a multiple of 1024, and shows how it lies there.
+// Copies the box at (x, y) to shared memory, `OFFSET` bytes after a multiple of 1024, and writes its layout there to `out`.
 template <int BYTES, int OFFSET>
 __global__ void show_box(const __grid_constant__ CUtensorMap map, int x, int y, float* out) {
   __shared__ __align__(1024) float box[(OFFSET + BYTES) / 4];
   __shared__ std::uint64_t full;
-  // What the copy brings is told from what was there before.
+  // Marks words that the copy does not write.
   for (unsigned i = threadIdx.x; i < BYTES / 4; i += blockDim.x) box[OFFSET / 4 + i] = -1;
   ptx::fence_proxy_async_shared_cta();
   if (threadIdx.x == 0) {
     ptx::mbarrier_init(&full, 1);
     ptx::fence_mbarrier_init();
   }
-  __syncthreads();  // the mbarrier and the old words are there for all
+  __syncthreads();  // the mbarrier is initialised and the old words are written
   if (threadIdx.x == 0) {
     ptx::mbarrier_arrive_expect_tx(&full, BYTES);
     ptx::cp_async_bulk_tensor(&box[OFFSET / 4], map, x, y, &full);
@@ -38,7 +38,7 @@ __global__ void store_box(const __grid_constant__ CUtensorMap map, int x, int y)
   __shared__ __align__(1024) float box[BYTES / 4];
   for (unsigned i = threadIdx.x; i < BYTES / 4; i += blockDim.x) box[tile::swizzled(SWIZZLE, 4 * i) / 4] = float(i);
   ptx::fence_proxy_async_shared_cta();
-  __syncthreads();  // all of the box is there
+  __syncthreads();  // all of the box is written
   if (threadIdx.x == 0) {
     ptx::cp_async_bulk_tensor(map, x, y, box);
     ptx::cp_async_bulk_commit_group();
@@ -74,8 +74,8 @@ std::vector<float> shown(const tile::BoxedMatrix& boxed, int x, int y) {
   return out.host();
 }
 
-// The rows that a box of 8 x COLUMNS words at (0, 0) consists of, each as the digits of the chunks of 16 bytes that it
-// holds.
+// The rows in shared memory of a box of 8 x COLUMNS words at (0, 0), each as the digits of the 16-byte chunks that it
+// contains.
 template <int COLUMNS, int OFFSET = 0>
 std::string chunks_of(tile::Swizzle swizzle) {
   const auto box = shown<8 * COLUMNS * 4, OFFSET>({ROWS, COLS, LD, 8, COLUMNS, swizzle}, 0, 0);
@@ -89,18 +89,18 @@ std::string chunks_of(tile::Swizzle swizzle) {
   return chunks;
 }
 
-TEST_CASE("a swizzled box lies as CUDA documents it") {
+TEST_CASE("a swizzled box has the layout that CUDA documents") {
   CHECK(chunks_of<32>(tile::Swizzle::bytes128) ==
         "01234567 10325476 23016745 32107654 45670123 54761032 67452301 76543210");
   CHECK(chunks_of<16>(tile::Swizzle::bytes64) == "0123 0123 1032 1032 2301 2301 3210 3210");
   CHECK(chunks_of<8>(tile::Swizzle::bytes32) == "01 01 01 01 10 10 10 10");
   CHECK(chunks_of<8>(tile::Swizzle::none) == "01 01 01 01 01 01 01 01");
-  // The pattern belongs to addresses, not to the box.
+  // The pattern depends on addresses, not on the box.
   CHECK(chunks_of<32, 384>(tile::Swizzle::bytes128) ==
         "32107654 45670123 54761032 67452301 76543210 01234567 10325476 23016745");
 }
 
-TEST_CASE("the function for kernels is the pattern") {
+TEST_CASE("swizzled() computes the pattern") {
   for (const auto swizzle : {tile::Swizzle::none, tile::Swizzle::bytes128}) {
     const auto box = shown<8 * 32 * 4, 0>({ROWS, COLS, LD, 8, 32, swizzle}, 4, 2);
     for (int row = 0; row < 8; ++row)
@@ -109,7 +109,7 @@ TEST_CASE("the function for kernels is the pattern") {
   }
 }
 
-TEST_CASE("what lies outside the matrix is 0, and counts its bytes") {
+TEST_CASE("elements outside the matrix are 0, and their bytes count") {
   for (const auto& [x, y] : {std::pair{-4, -2}, {COLS - 4, ROWS - 3}, {-40, 0}, {0, ROWS}, {4, 1}}) {
     const auto box = shown<8 * 16 * 4, 0>({ROWS, COLS, LD, 8, 16}, x, y);
     for (int row = 0; row < 8; ++row)
@@ -148,7 +148,7 @@ TEST_CASE("rows of bytes are copied both ways") {
   for (int i = 0; i < 512; ++i) REQUIRE(copied[std::size_t(i)] == (i >= 64 && i < 320 ? float(i + 64) : 0));
 }
 
-TEST_CASE("a tensor map that cannot be is refused in one line") {
+TEST_CASE("an impossible tensor map is rejected with one line") {
   auto in = tile::array<float>("in", 4096);
   const auto make = [&](int offset, const tile::BoxedMatrix& matrix) {
     tile::tensor_map(in.device() + offset, matrix);
@@ -163,19 +163,20 @@ TEST_CASE("a tensor map that cannot be is refused in one line") {
        {Refused{{16, 60, 64, 8, 32},
                 "a tensor map of 16 x 60 elements, ld 64, in boxes of 8 x 32: it must begin at a multiple of 16 bytes",
                 1},
-        Refused{{0, 64, 64, 8, 32}, "at least one row"}, Refused{{16, 65, 64, 8, 32}, "less than a row"},
+        Refused{{0, 64, 64, 8, 32}, "at least one row"},
+        Refused{{16, 65, 64, 8, 32}, "less than the number of columns"},
         Refused{{16, 62, 62, 8, 32}, "248 bytes after the one before, which must be a multiple of 16"},
         Refused{{16, 64, std::int64_t(1) << 38, 8, 32}, "must be less than 2^40"},
         Refused{{16, 64, 64, 257, 32}, "1 to 256"}, Refused{{16, 64, 64, 8, 0}, "1 to 256"},
         Refused{{16, 64, 64, 8, 30}, "120 bytes, which must be a multiple of 16"},
-        Refused{{16, 64, 64, 8, 64, tile::Swizzle::bytes128}, "256 bytes, and a swizzle over 128 needs as many"}})
+        Refused{{16, 64, 64, 8, 64, tile::Swizzle::bytes128}, "256 bytes, but a swizzle of 128 bytes needs as many"}})
     CHECK_THROWS_WITH_AS(make(offset, matrix), doctest::Contains(why), std::invalid_argument);
 }
 
 #if TILE_ON_MODEL
 TEST_SUITE_BEGIN("model");
 
-TEST_CASE("copies in bulk are counted by sectors and bytes") {
+TEST_CASE("TMA copies are counted by sectors and bytes") {
   auto in = tile::array<float>("in", ROWS * LD), out = tile::array<float>("out", 8 * 16);
   const auto map = tile::tensor_map(in.device(), {ROWS, COLS, LD, 8, 16});
   const simt::Counts counts = counted(show_box<8 * 16 * 4, 0>, 1, 64, map, COLS - 12, 2, out);
@@ -184,7 +185,7 @@ TEST_CASE("copies in bulk are counted by sectors and bytes") {
   CHECK(global.array == "in");
   CHECK(global.requests == 1);
   CHECK(global.bytes() == 8 * 12 * 4);
-  // Where 48 bytes touch two sectors or three depends on where they begin.
+  // Whether 48 bytes touch two or three sectors depends on their offset.
   std::uint64_t sectors = 0;
   for (int row = 2; row < 10; ++row) sectors += (row * 176 + 160 - 1) / 32 - (row * 176 + 112) / 32 + 1;
   CHECK(global.sectors == sectors);
@@ -195,7 +196,7 @@ TEST_CASE("copies in bulk are counted by sectors and bytes") {
   for (const simt::Site& s : counts.sites) CHECK_FALSE(s.estimated);
 }
 
-TEST_CASE("a box begins where the GPU lets it") {
+TEST_CASE("a box must begin where the GPU allows it") {
   const auto shown_at = [](int x, int y) {
     return said_by([&] { shown<8 * 16 * 4, 0>({ROWS, COLS, LD, 8, 16}, x, y); });
   };

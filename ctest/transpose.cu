@@ -20,7 +20,7 @@ __global__ void transpose_shared(float* out, const float* in) {
   const int x = threadIdx.x, y = threadIdx.y;
   const float value = in[y * N + x];
   tile[y * width + x] = value;
-  __syncthreads();  // a thread reads what another wrote
+  __syncthreads();  // threads read what others wrote
   const float turned = tile[x * width + y];
   out[y * N + x] = turned;
 }

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Without pandoc and gnuplot, or with a pandoc that is too old, the project configures as long as the book is not asked for, and says what is
-# missing when it is. Nothing is built. Usage: without-book.sh SOURCE GENERATOR
+# Without pandoc and gnuplot, or with a pandoc that is too old, the project configures as long as the book is not requested; if it is, the
+# missing tools are named. Nothing is built. Usage: without-book.sh SOURCE GENERATOR
 source=$1 generator=$2
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 fail() { echo "$1"; cat "$scratch/log"; exit 1; }
 
-# A PATH with all programs but those that weave. CMake looks into directories of the system even if PATH does not name them.
+# A PATH with all programs except those that weave. CMake searches system directories even if PATH does not name them.
 mkdir "$scratch/bin"
 echo "$PATH" | tr : '\n' | while read -r directory; do
   find "$directory/" -maxdepth 1 ! -name pandoc ! -name 'gnuplot*' ! -type d -exec ln -s -t "$scratch/bin" {} + 2>/dev/null

@@ -13,7 +13,7 @@ namespace {
 
 double elements_of_C(const Case& c) { return double(c.M) * c.N; }
 
-// What a problem asks for, whoever computes it. C is read unless beta is 0.
+// The work that a problem needs with any kernel. C is read unless beta is 0.
 Work asked_for(const Case& c) {
   const auto bytes = [](Element type, double rows, double cols) { return double(size_of(type)) * rows * cols; };
   return {.flops = 2 * elements_of_C(c) * c.K,
@@ -41,7 +41,7 @@ Work work_of(const simt::Counts& counts, Work work) {
 
 Work work_at(const Case& to, const CountedWork& one, const CountedWork& other) {
   const double deeper = double(other.problem.K) - one.problem.K;
-  if (deeper == 0) throw std::invalid_argument("how work grows with K is not seen at one K");
+  if (deeper == 0) throw std::invalid_argument("how work grows with K cannot be derived from one K: count two");
   Work work = asked_for(to);
   for (double Work::*const number : {&Work::requests, &Work::lines, &Work::l1_cycles, &Work::wavefronts,
                                      &Work::l1_wavefronts, &Work::requested_bytes, &Work::l2_bytes}) {

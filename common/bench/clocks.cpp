@@ -10,7 +10,7 @@
 namespace tile {
 namespace {
 
-// nvmlClocksEventReasons. Idle and the clocks that an application asked for are no throttling.
+// nvmlClocksEventReasons. Idle and application clocks do not count as throttling.
 constexpr std::pair<unsigned long long, const char*> throttle_reasons[] = {
     {0x4, "power cap"},    {0x8, "hardware slowdown"},       {0x10, "synchronised boost"},
     {0x20, "temperature"}, {0x40, "temperature (hardware)"}, {0x80, "power brake"}};
@@ -35,7 +35,7 @@ Nvml::Nvml(const std::string& pci_bus_id, const std::string& library) : library_
     missing_ = fmt::format("{} cannot be opened", library);
   else if (call("nvmlInit_v2") != 0 || call("nvmlDeviceGetHandleByPciBusId_v2", pci_bus_id.c_str(), &device_) != 0 ||
            state().empty())
-    missing_ = fmt::format("NVML does not say what the GPU {} does", pci_bus_id);
+    missing_ = fmt::format("NVML gives no readings for the GPU {}", pci_bus_id);
 }
 
 Record Nvml::state() const {

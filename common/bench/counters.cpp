@@ -18,19 +18,19 @@ std::string range_text(const std::string& low, const std::string& high) {
   return low == high ? low : low + " to " + high;
 }
 
-// Why a row of the table of counters is wrong, or "". `difference` is what is named for it, or nullptr.
+// Why a row of the table of counters is wrong, or "". `difference` is its entry in differences.json, or nullptr.
 std::string contradiction_of(const Difference* difference, double counted, const Measured& measured) {
   const auto in_table = [](double ratio) { return std::lround(ratio * 1e4); };  // it has four decimals
   if (measured == counted) return difference == nullptr ? "" : "they are equal: take the row out of differences.json";
-  if (difference == nullptr) return "find out why, and name the row in differences.json";
+  if (difference == nullptr) return "find out why, and add the row to differences.json";
   if (in_table(difference->from) <= in_table(measured.low / counted) &&
       in_table(measured.high / counted) <= in_table(difference->to))
     return "";
-  return fmt::format("{} is not from {} to {}, as differences.json has it", ratio_text(measured, counted),
+  return fmt::format("{} is not from {} to {}, as differences.json says", ratio_text(measured, counted),
                      difference->from, difference->to);
 }
 
-// Whether what is counted of a site is part of the counter.
+// Whether the counter includes a site.
 bool covers(const Counter& counter, const simt::Site& site) {
   if (site.space != counter.space) return false;
   const bool stored_by_copy = site.by_copy && site.op == simt::Op::store;

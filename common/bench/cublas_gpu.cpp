@@ -13,14 +13,14 @@
 namespace tile {
 namespace {
 
-constexpr std::size_t workspace_bytes = 32u << 20;  // what every program of this book gives cuBLAS to work in
+constexpr std::size_t workspace_bytes = 32u << 20;  // cuBLAS's workspace in every program of this book
 
 void check(cublasStatus_t status, const char* what) {
   if (status != CUBLAS_STATUS_SUCCESS)
     throw std::runtime_error(std::string(what) + ": " + cublasGetStatusString(status));
 }
 
-/// What a handle of cuBLAS's or cuBLASLt's refers to destroys itself.
+/// The deleter of a handle of cuBLAS or cuBLASLt.
 template <auto destroy>
 struct Destroy {
   void operator()(auto* handle) const { destroy(handle); }
@@ -28,7 +28,7 @@ struct Destroy {
 template <class Handle, auto destroy>
 using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroy<destroy>>;
 
-/// A handle made by `create(&handle, arguments...)`.
+/// A handle created by `create(&handle, arguments...)`.
 template <class OwnedHandle>
 OwnedHandle created(const char* what, auto create, auto... arguments) {
   typename OwnedHandle::pointer handle = nullptr;
@@ -36,7 +36,7 @@ OwnedHandle created(const char* what, auto create, auto... arguments) {
   return OwnedHandle(handle);
 }
 
-// One handle and its workspace, as every program of this book uses cuBLAS.
+// The handle and workspace with which every program of this book uses cuBLAS.
 cublasHandle_t cublas() {
   static const Buffer workspace = device_memory(workspace_bytes);
   static const auto handle = [] {
@@ -62,14 +62,14 @@ cublasOperation_t as_stored(Layout layout) { return layout == Layout::rows ? CUB
 
 using Matrix = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
 
-// A matrix as column-major sees it: row by row it is stored as its transpose.
+// A matrix in column-major terms: a row-major matrix is stored as its transpose.
 Matrix stored(Element element, Layout layout, int rows, int columns, int ld) {
   if (layout == Layout::rows) std::swap(rows, columns);
   return created<Matrix>("cublasLtMatrixLayoutCreate", cublasLtMatrixLayoutCreate, type_of(element),
                          std::uint64_t(rows), std::uint64_t(columns), std::int64_t(ld));
 }
 
-/// What cuBLASLt is told of a problem.
+/// A problem in cuBLASLt's terms.
 struct Described {
   Matrix A, B, C;
   Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> product;
@@ -81,7 +81,7 @@ struct Described {
         C(stored(p.types.C, Layout::rows, p.M, p.N, p.ldc)),
         product(created<decltype(product)>("cublasLtMatmulDescCreate", cublasLtMatmulDescCreate, CUBLAS_COMPUTE_32F,
                                            CUDA_R_32F)) {
-    // B comes first, as in cublas_multiply.
+    // B is the first operand, as in cublas_multiply.
     for (const auto& [operand, layout] :
          {std::pair{CUBLASLT_MATMUL_DESC_TRANSA, p.B}, {CUBLASLT_MATMUL_DESC_TRANSB, p.A}}) {
       const cublasOperation_t operation = as_stored(layout);
@@ -95,7 +95,7 @@ struct Described {
   }
 };
 
-// Where cuBLASLt does not tell what it multiplies with, the compute type is relied upon: FP32 without shortcuts.
+// If cuBLASLt does not say whether it uses tensor cores, the compute type, plain FP32, implies that it does not.
 bool uses_tensor_cores(const cublasLtMatmulAlgo_t& algorithm) {
   std::uint64_t flags = 0;
   const bool known = cublasLtMatmulAlgoCapGetAttribute(&algorithm, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS, &flags,
@@ -143,12 +143,12 @@ CublasLt search_cublas_lt(const Rotation& rotation, int repetitions) {
   const cublasStatus_t status =
       cublasLtMatmulAlgoGetHeuristic(cublas_lt(), product.get(), B.get(), A.get(), C.get(), C.get(), preference.get(),
                                      asked, suggestions.data(), &count);
-  if (status != CUBLAS_STATUS_NOT_SUPPORTED) check(status, "cublasLtMatmulAlgoGetHeuristic");  // else it suggests none
+  if (status != CUBLAS_STATUS_NOT_SUPPORTED) check(status, "cublasLtMatmulAlgoGetHeuristic");  // else: no suggestion
   suggestions.resize(std::size_t(count));
 
   CublasLt found{{}, {{"asked", asked}, {"suggested", count}}};
   double fastest_ms = std::numeric_limits<double>::infinity();
-  std::size_t calls = 0;  // of all suggestions: none finds in the L2 what another has just read
+  std::size_t calls = 0;  // over all suggestions, so that none finds in the L2 what another has just read
   for (const auto& suggestion : suggestions) {
     const cublasLtMatmulAlgo_t algorithm = suggestion.algo;
     if (p.types == Types{} && uses_tensor_cores(algorithm)) continue;

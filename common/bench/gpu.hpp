@@ -1,4 +1,4 @@
-// What a GPU can do at most, as far as this book's arithmetic needs it.
+// The limits of GPUs, as far as this book's arithmetic needs them.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ struct GpuSpec {
   static constexpr int warp = 32;       ///< lanes
   static constexpr int schedulers = 4;  ///< of an SM, each with a quarter of its lanes and registers
   static constexpr int banks = 32;      ///< of shared memory and L1
-  static constexpr int bank_bytes = 4;  ///< that a bank delivers in a cycle
+  static constexpr int bank_bytes = 4;  ///< that a bank delivers per cycle
 
   const char* name;
   int sms;
@@ -19,8 +19,8 @@ struct GpuSpec {
   double clock_ghz;        ///< boost clock
   double dram_gbs;         ///< memory bandwidth, GB/s (10^9 bytes)
   int registers;           ///< 32-bit registers per SM
-  int shared_bytes;        ///< shared memory per SM that blocks can use, before the reserved part
-  int reserved_shared;     ///< shared memory the system takes from every block
+  int shared_bytes;        ///< shared memory per SM that blocks can use, including the reserved part
+  int reserved_shared;     ///< shared memory reserved by the system, per block
   int max_threads;         ///< resident threads per SM
   int max_blocks;          ///< resident blocks per SM
   int l1_bytes;            ///< L1 and shared memory of an SM together
@@ -28,7 +28,7 @@ struct GpuSpec {
 
   constexpr int max_warps() const { return max_threads / warp; }  ///< resident warps per SM
   constexpr double peak_tflops() const { return 2.0 * sms * fma_lanes * clock_ghz * 1e-3; }
-  /// Flops per byte of memory traffic at which arithmetic takes as long as the traffic.
+  /// The arithmetic intensity, in flops per byte, at which arithmetic takes as long as memory traffic.
   constexpr double ridge() const { return peak_tflops() * 1e3 / dram_gbs; }
 };
 
@@ -41,7 +41,7 @@ inline constexpr GpuSpec rtx_5060_laptop{"RTX 5060 laptop", 26,   128,  1.442, 3
 inline constexpr GpuSpec h100{"H100 SXM", 132, 128, 1.98, 3350, 65536, 228 * 1024, 1024, 2048, 32, 256 * 1024, 989.4};
 inline constexpr GpuSpec h200{"H200", 132, 128, 1.98, 4800, 65536, 228 * 1024, 1024, 2048, 32, 256 * 1024, 989.4};
 
-/// How many blocks of a kernel fit on one SM, and what stops one more.
+/// How many blocks of a kernel fit on one SM, and what limits them.
 struct Occupancy {
   int by_threads, by_registers, by_shared, by_blocks;
   int blocks;       ///< the smallest of them
@@ -54,12 +54,12 @@ struct Occupancy {
   }
 };
 
-/// Registers that one warp of a kernel takes: allocated in units of 256 (CUDA Programming Guide, "Hardware
-/// Multithreading"; the unit is the one the CUDA Occupancy Calculator lists for compute capability 3.0 and later).
+/// Registers allocated to one warp of a kernel, in units of 256 (CUDA Programming Guide, "Hardware Multithreading"; the
+/// CUDA Occupancy Calculator lists this unit for compute capability 3.0 and later).
 constexpr int registers_per_warp(int registers_per_thread) { return (registers_per_thread * 32 + 255) / 256 * 256; }
 
-/// Resident blocks per SM for a kernel of `threads` threads a block with the given registers per thread and bytes
-/// of shared memory a block. Warps are dealt to the SM's four quarters, each with a quarter of the registers.
+/// Resident blocks per SM for a kernel of `threads` threads per block, with the given registers per thread and bytes of
+/// shared memory per block. Warps are distributed over the SM's four partitions, each with a quarter of the registers.
 constexpr Occupancy occupancy(const GpuSpec& gpu, int threads, int registers_per_thread, int shared_bytes) {
   const int warps = (threads + 31) / 32;
   const int warps_by_registers =

@@ -32,10 +32,10 @@ std::string name_in_source(const std::string& mangled) {
 }
 
 constexpr int none = -1;
-using Registers = std::array<int, 3>;  // of an FFMA's operands, or none
+using Registers = std::array<int, 3>;  // of an FFMA's source operands, or none
 
 struct Operands {
-  Registers read{none, none, none}, reused = read;  // all, and those flagged .reuse
+  Registers read{none, none, none}, reused = read;  // all; those flagged .reuse
 };
 
 Operands operands_of(const Instruction& ffma) {
@@ -51,8 +51,8 @@ Operands operands_of(const Instruction& ffma) {
   return found;
 }
 
-// For each instruction, the registers that it reads from the even and from the odd bank if it is an FFMA. An operand that an FFMA
-// has flagged is kept for the next instruction, and `across_loads` of shared memory and the like for the next FFMA.
+// For each FFMA, the registers that it reads from the even and from the odd bank; 0 for other instructions. An operand flagged
+// .reuse is kept for the next instruction; with `across_loads`, loads from shared memory and the like are skipped over.
 std::vector<BankReads> bank_reads(Code code, bool across_loads) {
   std::vector<BankReads> reads;
   Registers kept{none, none, none};
@@ -79,7 +79,7 @@ std::map<std::string, std::string> digests_of(const std::filesystem::path& progr
   const std::string file = read_whole(program);
   std::map<std::string, std::string> digests;
   for (auto at = file.find(ELFMAG); at != std::string::npos; at = file.find(ELFMAG, at + 1)) {
-    const std::string_view bytes = std::string_view(file).substr(at);  // an ELF file, or only the mark of one
+    const std::string_view bytes = std::string_view(file).substr(at);  // an ELF file, or only the magic number of one
     Elf64_Ehdr head;
     if (bytes.size() < sizeof head) continue;
     std::memcpy(&head, bytes.data(), sizeof head);
@@ -160,7 +160,7 @@ int issue_cycles(const std::vector<BankReads>& reads) {
   constexpr int longest_backlog = 1;
   BankReads backlog{};
   int cycles = 0;
-  for (int iteration = 0; iteration < 2; ++iteration) {  // the second finds the banks as the first leaves them
+  for (int iteration = 0; iteration < 2; ++iteration) {  // the second starts with the banks as the first leaves them
     cycles = 0;
     for (const BankReads& read : reads) {
       for (std::size_t bank = 0; bank < backlog.size(); ++bank) backlog[bank] += read[bank];

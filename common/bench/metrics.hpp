@@ -1,6 +1,6 @@
-// What of the profiler and of machine code is recorded: the one place where names of Nsight Compute's metrics stand. A new metric is a
-// row here and one in the table that shows it (report/tables.cpp, or counters.cpp where the model counts it as well). Kernels are
-// profiled at the chapter's counted problem ("counters"), and at a size that fills the GPU ("profile").
+// The recorded metrics of the profiler and of machine code: the only place with names of Nsight Compute's metrics. A new metric is a
+// row here and one in the table that shows it (report/tables.cpp, or counters.cpp if the model counts it, too). Kernels are profiled
+// at the chapter's counted problem ("counters"), and at a size that fills the GPU ("profile").
 #pragma once
 
 #include <stdexcept>
@@ -13,13 +13,13 @@
 namespace tile {
 
 struct Metric {
-  /// The runs that ask for it; `unasked`: ncu gives it with every run.
+  /// The runs that request it; `unasked`: ncu reports it with every run.
   enum Run { counters, profile, both, unasked };
 
   std::string_view key;
   const char* name;
   Run run;
-  /// Not every GPU has it: it is asked for only where `ncu --query-metrics` names this.
+  /// Not every GPU has it: it is requested only if `ncu --query-metrics` lists this name.
   std::string_view needs = "";
 };
 
@@ -33,14 +33,14 @@ inline constexpr Metric metrics[] = {
     {"shared_load_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", Metric::counters},
     {"shared_store_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", Metric::counters},
     {"lines", "l1tex__t_set_accesses.sum", Metric::counters},
-    // From compute capability 8.0 on, threads copy from global to shared memory asynchronously.
+    // From compute capability 8.0 on, there are asynchronous copies from global to shared memory.
     {"async_copies", "smsp__inst_executed_op_ldgsts.sum", Metric::counters, "smsp__inst_executed_op_ldgsts"},
     {"shared_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", Metric::counters,
      "smsp__inst_executed_op_ldgsts"},
     {"l2_sectors", "lts__t_sectors_op_read.sum", Metric::both},
-    {"registers", "launch__registers_per_thread", Metric::counters},  // ncu gives it with a profile unasked
+    {"registers", "launch__registers_per_thread", Metric::counters},  // ncu reports it with every profile
     {"issue_active", "smsp__issue_active.avg.per_cycle_active", Metric::profile},
-    // The same of all schedulers together, so with more digits.
+    // The same summed over all schedulers, so with more digits.
     {"all_issue_active", "smsp__issue_active.sum.per_cycle_active", Metric::unasked},
     {"lines_per_cycle", "l1tex__t_set_accesses.avg.per_cycle_active", Metric::profile},
     {"tag_passes_per_cycle", "l1tex__t_output_wavefronts.avg.per_cycle_active", Metric::profile},
@@ -59,12 +59,12 @@ inline constexpr Metric metrics[] = {
     {"l2_coalesced", "lrc__request_sectors_op_read_coalescing_achieved_type_hardware.sum", Metric::profile,
      "lrc__lts2lrc_sectors_op_read"},
     {"l2_answered", "lrc__lts2lrc_sectors_op_read.sum", Metric::profile, "lrc__lts2lrc_sectors_op_read"},
-    // What passes through the memory of L2's slices.
+    // Sectors accessed in the data banks of L2's slices.
     {"l2_data_sectors", "lts__d_sectors.sum", Metric::profile, "lts__d_sectors_fill_device"},
     {"l2_filled_sectors", "lts__d_sectors_fill_device.sum", Metric::profile, "lts__d_sectors_fill_device"},
 };
 
-/// The key itself; one that is not in the table does not compile.
+/// Returns the key; a key that is not in the table does not compile.
 consteval const char* metric(std::string_view key) {
   for (const Metric& m : metrics)
     if (m.key == key) return key.data();
@@ -72,7 +72,7 @@ consteval const char* metric(std::string_view key) {
 }
 
 /// Warp stall reasons: how many warps, on average, are stalled on each when an instruction is issued. The names are Nsight
-/// Compute's and the keys of records; together they are all its reasons, and the profile asks for each.
+/// Compute's, and keys of records; the list is complete, and the profile requests each.
 struct Stall {
   const char *label, *name;
 };
@@ -98,14 +98,14 @@ inline constexpr Stall stalls[] = {
     {"other (misc)", "misc"},
 };
 
-/// The counts of machine code (machine_code.hpp) that become a fact each.
+/// The counts of machine code (machine_code.hpp) that become facts.
 inline const std::vector<std::string> tallied = split(
     "all reuse ffma_reads_even ffma_reads_odd bank_cycles FFMA LDS LDS.64 LDS.128 LDG.E LDG.E.64 LDG.E.128 STS STS.64 "
     "STS.128 BAR.SYNC.DEFER_BLOCKING PRMT SHF.L.U32 LOP3.LUT",
     ' ');
 
-/// The metrics of a run, as ncu's option --metrics takes them; `known` is what `ncu --query-metrics` prints, for those that
-/// not every GPU has.
+/// The metrics of a run, in the form of ncu's option --metrics; `known` is the output of `ncu --query-metrics`, for metrics
+/// that not every GPU has.
 std::string metrics_of(Metric::Run run, std::string_view known);
 
 }  // namespace tile

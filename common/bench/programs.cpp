@@ -21,7 +21,7 @@ std::string stall_metric(const Stall& stall) {
   return fmt::format("smsp__average_warps_issue_stalled_{}_per_issue_active.ratio", stall.name);
 }
 
-// The key of a metric that ncu gives; "" for one that is not recorded.
+// The key of a metric that ncu reports; "" if it is not recorded.
 std::string key_of_metric(std::string_view name) {
   for (const Metric& m : metrics)
     if (m.name == name) return std::string(m.key);
@@ -30,7 +30,7 @@ std::string key_of_metric(std::string_view name) {
   return "";
 }
 
-// Counts that become facts, or from which facts follow: moves, spills, copies, what is never executed.
+// Counts that become facts, or from which facts are computed: moves, spills, copies, never-executed instructions.
 Record recorded(const std::map<std::string, int>& tally) {
   static const std::regex also("issue_cycles|MOV|IMAD\\.MOV\\.U32|(LDL|STL|LDGSTS|@!).*");
   Record kept = Record::object();
@@ -39,7 +39,7 @@ Record recorded(const std::map<std::string, int>& tally) {
   return kept;
 }
 
-// Where a record keeps what is said of a function: its kernel's entry, or one of the other kernels'.
+// The entry of a function in a record: among its kernels, or among the other kernels.
 Record& entry_of(Record& record, const std::string& function) {
   for (Record& kernel : record.at("kernels"))
     if (kernel.at("function") == function) return kernel;
@@ -60,7 +60,7 @@ std::string metrics_of(Metric::Run run, std::string_view known) {
 
 void add_counters(Record& record, const std::filesystem::path& ncu_csv, const std::string& group) {
   std::istringstream lines(read_whole(ncu_csv));
-  std::string table;  // without what ncu and the program say beside it
+  std::string table;  // without other output of ncu and of the program
   for (std::string line; std::getline(lines, line);)
     if (line.starts_with('"')) table += line + '\n';
   std::map<Record*, std::map<std::string, std::vector<double>>> launches;  // the values of each kernel's metrics

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using Fields = std::vector<std::string>;
 
-/// A column of a table: how a field is read, and where a record has it. What a record lacks is an empty field.
+/// A column of a table: the type of its fields, and their path in a record. Missing values are empty fields.
 struct Column {
   enum Kind { number, numbers, text };
 
@@ -36,7 +36,7 @@ const Columns of_candidates = [] {
   return columns;
 }();
 
-/// A table with a row for each run, or for each problem: the columns by which a row finds its runs, and what it says of them.
+/// A table with a row for each run or each problem: the key columns that identify its runs, and the columns with their values.
 struct RunTable {
   const char* file;
   Fields keys;
@@ -100,7 +100,7 @@ void read_fields(Record& into, const Row& row, const Columns& columns) {
   }
 }
 
-// Without rows there is no such file.
+// Without rows, no file is written.
 void write_table(const fs::path& file, Fields names, const Columns& columns, const std::vector<Fields>& rows) {
   for (const Column& column : columns) names.push_back(column.name);
   std::string text = csv_line(names);
@@ -131,7 +131,7 @@ std::vector<Fields> rows_of_runs(const RunTable& table, const Record& kernels) {
   return rows;
 }
 
-// Each set of metrics is an object of the entry, with the range of a metric in another object, where launches differed.
+// Each set of metrics is an object of the entry; if launches differed, ranges are in another object.
 void add_metrics(std::vector<Fields>& rows, const std::string& kernel, const Record& entry) {
   for (const auto& [set, metrics] : entry.items()) {
     if (!metrics.is_object() || set.ends_with("_range")) continue;
@@ -165,7 +165,7 @@ Record* kernel_named(Record& record, const std::string& name) { return const_cas
 void load_metrics(Record& record, const fs::path& file) {
   for (const Row& row : rows_in(file)) {
     const std::string &kernel = row.text("kernel"), &set = row.text("set"), &metric = row.text("metric");
-    Record* entry = kernel.empty() ? &record : kernel_named(record, kernel);  // rates are of no kernel
+    Record* entry = kernel.empty() ? &record : kernel_named(record, kernel);  // rates belong to no kernel
     if (entry == nullptr) entry = &record["other_kernels"][kernel];
     (*entry)[set][metric] = row.number("value");
     if (row.has("low")) (*entry)[set + "_range"][metric] = {row.number("low"), row.number("high")};
@@ -176,7 +176,7 @@ void load_runs(Record& record, const fs::path& directory, RecordKind kind) {
   for (const Row& row : rows_in(file_in(directory, kind, "runs.csv"))) {
     Record* kernel = kernel_named(record, row.text("kernel"));
     if (kernel == nullptr)
-      throw RecordError(fmt::format("runs.csv has {}, which kernels.csv has not", row.text("kernel")));
+      throw RecordError(fmt::format("runs.csv has {}, which is not in kernels.csv", row.text("kernel")));
     (*kernel)["runs"].push_back(to_json(problem_named(row.text("problem"))));
   }
   const auto each_run = [&](auto&& visit) {
@@ -218,7 +218,7 @@ void load_candidates(Record& tuning, const fs::path& directory) {
     read_fields(timed, row, of_candidates);
     timed["tflops"] = tflops_of(size, size, size, timed.at("median_ms"));
   }
-  if (candidates.empty()) throw RecordError("no configuration is timed");
+  if (candidates.empty()) throw RecordError("no configuration has been timed");
   const auto slower = [](const Record& a, const Record& b) { return a.at("tflops") < b.at("tflops"); };
   tuning["chosen"] = std::ranges::max_element(candidates, slower)->at("name");
 }
@@ -238,9 +238,9 @@ Record load_record(const fs::path& directory, RecordKind kind) {
       load_kernels(record, directory, kind);
     return record;
   } catch (const std::exception& e) {
-    throw RecordError(
-        fmt::format("{} is not of a valid record ({}); delete that directory or run ./tile bench on that GPU again",
-                    file.string(), e.what()));
+    throw RecordError(fmt::format(
+        "{} is not part of a valid record ({}); delete that directory or run ./tile bench on that GPU again",
+        file.string(), e.what()));
   }
 }
 
@@ -259,7 +259,7 @@ void save_record(const fs::path& directory, const Record& record) {
   }
   Record environment = record;
   for (const char* key : {"rates", "kernels", "other_kernels", "candidates", "chosen"}) environment.erase(key);
-  // Last: a record is there once this is.
+  // Last: its presence marks a complete record.
   write_whole(file_in(directory, kind, "environment.json"), environment.dump(2) + '\n');
 }
 
@@ -301,7 +301,7 @@ Problem problem_named(const std::string& key) {
   static const std::regex pattern(
       R"((\d+)(?:x(\d+)x(\d+))?(?:\.(f32|b?f16),(f32|b?f16),(f32|b?f16))?(\.At)?(\.Bt)?(?:\.ld(\d+),(\d+),(\d+))?)");
   std::smatch match;
-  if (!std::regex_match(key, match, pattern)) throw RecordError(fmt::format("'{}' names no problem", key));
+  if (!std::regex_match(key, match, pattern)) throw RecordError(fmt::format("'{}' is not the name of a problem", key));
   const auto number = [&](int at, int otherwise) { return match[at].matched ? std::stoi(match[at]) : otherwise; };
   const int M = number(1, 0);
   Problem p = Problem::plain(M, number(2, M), number(3, M));

@@ -8,16 +8,16 @@
 namespace tile {
 namespace {
 
-// Adds what one side's times come to; `side` begins their names.
+// Adds the summary of one side's times, with `side` as a prefix of the names.
 void add_times(Record& summary, const std::string& side, const Record& run, const std::vector<double>& samples) {
   const auto [median, low, high] = spread_of(samples);
   summary.update({{side + "median_ms", median}, {side + "low_ms", low}, {side + "high_ms", high}});
   summary[side + "tflops"] = tflops_of(run.at("M"), run.at("N"), run.at("K"), median);
 }
 
-// Adds the other side's times over the kernel's, pair by pair.
+// Adds the ratios of the other side's times to the kernel's, pair by pair.
 void add_ratios(Record& summary, const std::string& side, const std::vector<double>& ms, std::vector<double> other_ms) {
-  if (ms.empty() || ms.size() != other_ms.size()) throw RecordError("samples do not come in pairs");
+  if (ms.empty() || ms.size() != other_ms.size()) throw RecordError("the samples do not form pairs");
   std::ranges::transform(other_ms, ms, other_ms.begin(), std::divides());
   const auto [median, low, high] = spread_of(other_ms);
   summary.update({{side + "ratio", median}, {side + "ratio_low", low}, {side + "ratio_high", high}});
@@ -79,7 +79,7 @@ std::string stronger_of(const Record& run) {
 Record summary_of(const Record& run) {
   const std::vector<double> ms = run.at("samples_ms");
   Record summary{{"repetitions", ms.size()}};
-  add_ratios(summary, "", ms, run.at("cublas_samples_ms"));  // first: it refuses what is empty
+  add_ratios(summary, "", ms, run.at("cublas_samples_ms"));  // first, because it rejects empty samples
   add_times(summary, "", run, ms);
   add_times(summary, "cublas_", run, run.at("cublas_samples_ms"));
   if (!run.contains("lt_search")) return summary;

@@ -105,7 +105,7 @@ std::string csv_line(const std::vector<std::string>& fields) {
   std::string line;
   for (const std::string& field : fields) {
     if (field.find_first_of("\"\r\n") != std::string::npos)
-      throw RecordError(fmt::format("a record cannot hold {}: a field has no quotes and no ends of lines", field));
+      throw RecordError(fmt::format("a record cannot hold {}: a field must not contain quotes or newlines", field));
     line += (field.find(',') == std::string::npos ? field : '"' + field + '"') + ',';
   }
   line.back() = '\n';

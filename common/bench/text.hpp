@@ -1,5 +1,4 @@
-// Text: numbers as people read them, whole files, and tables in CSV. In: numbers, a path. Out: text, rows; what cannot be read is
-// named with file and line.
+// Text: numbers for readers, whole files, and CSV tables. In: numbers, a path. Out: text, rows; errors name file and line.
 #pragma once
 
 #include <filesystem>
@@ -12,20 +11,20 @@ namespace tile {
 /// 1234567.0 -> "1,234,567"; three significant digits for small fractions; see Facts::predicted for `decimals`.
 std::string format_number(double value, int decimals = -1);
 
-/// 0.015625 -> "K/64", 1.125 -> "9K/8", 0 -> "-": a count for each unit of K as a multiple of K.
+/// 0.015625 -> "K/64", 1.125 -> "9K/8", 0 -> "-": a count per unit of K, as a multiple of K.
 std::string multiple_of_K(double per_k);
 
-/// The parts of a text between separators, without the spaces before each.
+/// The parts of a text between separators, without leading spaces.
 std::vector<std::string> split(const std::string& text, char separator);
 
-/// The content of a file. Throws RecordError, naming the file.
+/// The content of a file. Throws RecordError with the file's name.
 std::string read_whole(const std::filesystem::path& file);
 
-/// Writes `text` to `file`, replacing what was there, whole or not at all. Throws RecordError when it could not.
+/// Replaces the content of `file` by `text`, atomically. Throws RecordError if it cannot be written.
 void write_whole(const std::filesystem::path& file, const std::string& text);
 
-/// A row of a CSV file. Fields are asked for by the name of their column; each throws RecordError, naming file and line, where there
-/// is no such column, or no such number in it.
+/// A row of a CSV file. Fields are accessed by the name of their column; accessors throw RecordError, with file and line, if there is
+/// no such column, or its field is not such a number.
 struct Row {
   std::string where;
   std::map<std::string, std::string> fields;
@@ -37,10 +36,10 @@ struct Row {
   std::vector<double> numbers(const std::string& column) const;
 };
 
-/// The rows of a table whose first line names the columns; `name` is that of its file. Fields may be quoted. Throws RecordError for
-/// a row with more or fewer fields.
+/// The rows of a table whose first line names the columns; `name` is the file's. Fields may be quoted. Throws RecordError for a row
+/// with more or fewer fields than columns.
 std::vector<Row> rows_of(const std::string& csv, const std::string& name);
-/// A line of a table. Throws RecordError for a field with quotes or ends of lines.
+/// A line of a table. Throws RecordError for a field with quotes or newlines.
 std::string csv_line(const std::vector<std::string>& fields);
 
 }  // namespace tile

@@ -1,7 +1,7 @@
-// tile-record: looks after the records of measurements. Reads one, merges into it what the profiler and the
-// disassembler print, checks a chapter's against its program, and puts a finished one in its place. What it has to
-// know of a chapter, the chapter's program says (`--describe`). In: the command line. Out: lines to read, or a
-// record, of which each file is there whole or not at all.
+// tile-record: manages the records of measurements. It merges the output of the profiler and the disassembler into a
+// record, checks a chapter's records against its program, and moves a finished one to its place. The chapter's program
+// describes the chapter (`--describe`). In: the command line. Out: lines for the reader, or a record, each file of which
+// is written atomically.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -33,17 +33,17 @@ struct Options {
   std::string compiled, architecture;                       ///< with check: the chapter's program for the GPU
 };
 
-/// What a chapter's program says of itself, "program" or "counts", or has said in a file, X.json.
+/// A chapter's program's description of itself, "program" or "counts", or one saved in a file, X.json.
 Record ask(const std::string& program, const std::string& what) {
   std::string said;
   if (fs::path(program).extension() == ".json") {
     said = read_whole(program);
   } else {
-    if (access(program.c_str(), X_OK) != 0) throw RecordError(fmt::format("{} is no program: build it first", program));
+    if (access(program.c_str(), X_OK) != 0) throw RecordError(program + " is not a program: build it first");
     const std::string command = fmt::format("'{}' --on model --describe {}", fs::absolute(program).string(), what);
     FILE* const pipe = popen(command.c_str(), "r");
     for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) said += char(c);
-    if (pclose(pipe) != 0) throw RecordError(fmt::format("{} could not say what it is: see above", program));
+    if (pclose(pipe) != 0) throw RecordError(fmt::format("{} could not describe itself: see above", program));
   }
   return Record::parse(said);
 }
@@ -57,10 +57,10 @@ void merge(const Options& o) {
   save_record(o.merge, record);
 }
 
-// Why the machine code that a record is of cannot be compared with what this nvcc compiled for this architecture, or "".
+// Why a record's machine code cannot be compared with that of this nvcc for this architecture, or "".
 std::string not_comparable(const Record& record, const std::string& nvcc, const Options& o) {
   const std::string made = record.at("fingerprint").value("nvcc", ""), architecture = record.value("architecture", "");
-  if (o.compiled.empty()) return nvcc.empty() ? "this build is without nvcc" : "no program was named with --compiled";
+  if (o.compiled.empty()) return nvcc.empty() ? "this build has no nvcc" : "no program was given with --compiled";
   if (made == nvcc && architecture == o.architecture) return "";
   return fmt::format("it was compiled by nvcc {} for {}, this program by {} for {}", made, architecture, nvcc,
                      o.architecture);
@@ -82,16 +82,16 @@ int check(const Options& o) {
       if (kind == RecordKind::measured && gpu == reference_gpu)
         lines = unexplained_counters(record, ask(o.check, "counts"));
       if (record.at("fingerprint").value("kernels", Record()).empty()) {
-        lines.push_back(fmt::format("it does not say of which machine code it is: run ./tile bench on an {}", gpu));
+        lines.push_back(fmt::format("it does not say which machine code it measured: run ./tile bench on an {}", gpu));
       } else if (const std::string why = not_comparable(record, program.at("nvcc"), o); !why.empty()) {
         all_checked = false;
         fmt::print("{}: its machine code was not checked here: {}\n", head, why);
       } else {
-        const std::string chosen = record.value("chosen", "");  // a tuning times the others anew if they changed
+        const std::string chosen = record.value("chosen", "");  // a tuning times the others again if they changed
         for (const std::string& kernel : changed_kernels(record.at("fingerprint"), compiled))
           if (chosen.empty() || kernel == chosen)
             lines.push_back(
-                fmt::format("{} has other machine code than was measured: run ./tile bench on an {} (if "
+                fmt::format("{} has different machine code from what was measured: run ./tile bench on an {} (if "
                             "nothing was changed, build again: nvcc does not always spill alike)",
                             kernel, gpu));
       }
@@ -111,7 +111,7 @@ void keep(const fs::path& finished, const fs::path& chapter) {
   }
 }
 
-// What `tile bench` does for this chapter besides timing it: a word, and what differs from chapter to chapter.
+// The steps of `tile bench` for this chapter: the additional step, if any, and the profiler runs.
 void print_steps(const Record& program) {
   fmt::print("{}\n", program.at("step").get<std::string>());
   const std::string size = program.at("kernels").empty() ? "" : " --size 4096";  // which fills a GPU
@@ -120,26 +120,27 @@ void print_steps(const Record& program) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Looks after the records of measurements (chapters/NN-name/measured/<gpu>).", "tile-record"};
+  CLI::App app{"Manages the records of measurements (chapters/NN-name/measured/<gpu>).", "tile-record"};
   Options o;
   auto* actions = app.add_option_group("what to do", "one of these")->require_option(1);
-  auto* merging = actions->add_option("--merge", o.merge, "add to a record what these files hold:");
+  auto* merging = actions->add_option("--merge", o.merge, "merge these files into a record:");
   app.add_option("--counters", o.counters, "  ncu's counters of a run with --once (--csv --page raw)")->needs(merging);
-  auto* profile = app.add_option("--profile", o.profile, "  the same of a run that fills the GPU,")->needs(merging);
-  app.add_option("--size", o.size, "    whose size was this")->needs(profile);
-  app.add_option("--pad", o.pad, "    and whose leading dimensions were so much larger")->needs(profile);
-  app.add_option("--sass", o.sass, "  what cuobjdump -sass printed")->needs(merging);
-  actions->add_option("--check", o.check, "compare a chapter's records with its program, or with what it said, X.json");
+  auto* profile = app.add_option("--profile", o.profile, "  the same for a run that fills the GPU,")->needs(merging);
+  app.add_option("--size", o.size, "    with this size")->needs(profile);
+  app.add_option("--pad", o.pad, "    and leading dimensions larger by this")->needs(profile);
+  app.add_option("--sass", o.sass, "  the output of cuobjdump -sass")->needs(merging);
+  actions->add_option("--check", o.check,
+                      "compare a chapter's records with its program, or with its description X.json");
   auto* compiled = app.add_option("--compiled", o.compiled, "  and their machine code with this program's,");
   app.add_option("--architecture", o.architecture, "    compiled for this architecture, such as 90a")->needs(compiled);
   actions->add_option("--digests", o.digests, "print a digest of the machine code of each function of a program");
-  auto* keeping = actions->add_option("--keep", o.keep, "put a finished record where it belongs,");
+  auto* keeping = actions->add_option("--keep", o.keep, "move a finished record to its place,");
   auto* chapter = app.add_option("--in", o.in, "  into this chapter, such as chapters/02-coalescing");
   keeping->needs(chapter->check(CLI::ExistingDirectory));
-  actions->add_option("--steps", o.steps, "print what tile bench has to do for a chapter's program");
-  actions->add_option("--metrics", o.metrics, "print what ncu is asked for: counters or profile")
+  actions->add_option("--steps", o.steps, "print the steps of tile bench for a chapter's program");
+  actions->add_option("--metrics", o.metrics, "print the metrics that ncu is to collect: counters or profile")
       ->check(CLI::IsMember({"counters", "profile"}));
-  app.add_option("--known", o.known, "  with what ncu --query-metrics printed, metrics of newer GPUs, too");
+  app.add_option("--known", o.known, "  the output of ncu --query-metrics, which adds metrics of newer GPUs");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -1,6 +1,6 @@
-// How long kernels take on a GPU: alone, against cuBLAS for a record, or many of them for a tuner. In: launchers and
-// problems. Out: milliseconds, throughputs, runs of a record. CUDA events, buffers rotated past the L2, clock and
-// power meanwhile. GPU programs only.
+// Timing of kernels on a GPU: alone, against cuBLAS for a record, or many of them for a tuner. In: launchers and
+// problems. Out: milliseconds, throughputs, runs of a record. Uses CUDA events, rotates buffers past the L2, and
+// samples clock and power meanwhile. GPU programs only.
 #pragma once
 
 #include <chrono>
@@ -13,16 +13,16 @@
 
 namespace tile {
 
-/// Throws std::runtime_error when an environment variable would change what cuBLAS computes (NVIDIA_TF32_OVERRIDE,
+/// Throws std::runtime_error if an environment variable would change what cuBLAS computes (NVIDIA_TF32_OVERRIDE,
 /// CUBLAS_EMULATE_SINGLE_PRECISION).
 void require_plain_cublas();
 
-/// Keeps the GPU busy for about a tenth of a millisecond, so that what is queued right after it starts when it ends,
-/// not when the CPU has sent it: else the time between two events around a short kernel is the CPU's.
+/// Keeps the GPU busy for about a tenth of a millisecond, so that the work queued next starts when this ends, and not
+/// when the CPU has submitted it: otherwise the time between two events around a short kernel would be the CPU's.
 void hold_gpu();
 
-/// Milliseconds of one call of `work` on the GPU, measured with events: `warm_up` calls, then `repetitions`. `work` is
-/// told the number of the call, from 0, for rotating through copies.
+/// Milliseconds of one call of `work` on the GPU, measured with events: `warm_up` calls, then `repetitions`. `work`
+/// gets the number of the call, from 0, to rotate through copies.
 Spread time_ms(const std::function<void(int call)>& work, int repetitions = 20, int warm_up = 3);
 
 /// Device memory that frees itself.
@@ -32,46 +32,46 @@ struct DeviceFree {
 using Buffer = std::unique_ptr<void, DeviceFree>;
 Buffer device_memory(std::size_t bytes);
 
-/// What a timed call finds in the L2: nothing that it uses, or what the call before it left there.
+/// What a timed call finds in the L2: none of its operands, or what the previous call left there.
 enum class L2 { cold, warm };
 
-/// One problem in device memory several times over, so often that all copies together are larger than three times the
-/// L2, or once for a warm L2. Inputs are as the case fills them, C is poisoned with NaN.
+/// Copies of one problem in device memory, together larger than three times the L2, or a single copy for a warm L2.
+/// Inputs are filled as the case says, C is poisoned with NaN.
 struct Rotation {
   explicit Rotation(const Case& c, L2 l2 = L2::cold);
   std::size_t size() const { return C.size(); }
-  /// The operands that a rotation's i-th call takes.
+  /// The operands of the i-th call.
   Product product(std::size_t i) const;
 
   Case problem;
   std::vector<Buffer> A, B, C;
 };
 
-/// Median TFLOP/s of cublasGemmEx on random inputs, buffers rotated past the L2; with TF32 where that is allowed.
+/// Median TFLOP/s of cublasGemmEx on random inputs, with buffers rotated past the L2; in TF32 if `tf32`.
 double cublas_tflops(const Case& c, bool tf32 = false, int repetitions = 20);
 
-/// How often kernels are timed, after so many iterations to warm up: until the medians of their times and ratios have
-/// settled (run.hpp), but at most so often; or, once done at least so often, for so many seconds.
+/// How often kernels are timed, after the warm-up iterations: until the medians of their times and ratios have settled
+/// (run.hpp), up to a maximum; or, after a minimum, until a number of seconds has passed.
 struct Effort {
   int warm_up = 3;
   std::size_t fewest = 20, most = 200;
   double seconds = 1e9;
 };
 
-/// The runs of kernels of the same types, one for each: checks each, then times them interleaved, each paired with
-/// cublasGemmEx and with the fastest that cuBLASLt suggests, timing each suggestion so often; not with cuBLASLt where
-/// that is 0. "clocks" is of all of them together. Throws std::runtime_error when a result is wrong.
+/// Runs of kernels with the same types, one for each: checks each kernel, then times them interleaved, each paired with
+/// cublasGemmEx and with cuBLASLt's fastest suggestion, for which each suggestion is timed several times; if that
+/// number is 0, without cuBLASLt. "clocks" covers all of them together. Throws std::runtime_error if a result is wrong.
 std::vector<Record> time_against_cublas(const std::vector<Launchable>& kernels, const Rotation& rotation,
                                         int repetitions_of_suggestions, const Effort& effort = {});
 
-/// Throws std::runtime_error unless each kernel is exact on this problem with whole numbers.
+/// Throws std::runtime_error unless each kernel is exact on this problem with integers.
 void require_exact(const std::vector<Launchable>& kernels, Case c);
 
 /// Median milliseconds of `repetitions` runs, after one whose result passed Freivalds' check. Throws
-/// std::runtime_error when the result is wrong.
+/// std::runtime_error if the result is wrong.
 double median_ms(const Launchable& kernel, const Rotation& rotation, int repetitions = 9);
 
-/// The wall clock, for telling how far a long measurement is: seconds since it was made.
+/// The wall clock, for the progress of a long measurement: seconds since its construction.
 struct Stopwatch {
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 

@@ -1,4 +1,4 @@
-// Timing by CUDA events (timing.hpp), never of a wrong result; and what a record says of the GPU (clocks.hpp).
+// Timing with CUDA events (timing.hpp), only of correct results; and a record's description of the GPU (clocks.hpp).
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <fmt/chrono.h>
@@ -15,7 +15,7 @@
 namespace tile {
 namespace {
 
-/// A moment on the GPU's default stream.
+/// An event on the GPU's default stream.
 class Event {
  public:
   Event() { check(cudaEventCreate(&event_), "cudaEventCreate"); }
@@ -55,7 +55,7 @@ Buffer copy_of(const Buffer& original, std::size_t bytes) {
   return copy;
 }
 
-// Runs a product once, without beta and into a poisoned C: how far the result lies from right, by Freivalds' check.
+// Runs a product once, with beta 0 and a poisoned C. Returns its deviation by Freivalds' check; throws if too large.
 double require_correct(const std::function<void(const Product&)>& run, const Rotation& rotation) {
   const Case& c = rotation.problem;
   Product product = rotation.product(0);
@@ -64,10 +64,10 @@ double require_correct(const std::function<void(const Product&)>& run, const Rot
   run(product);
   machine::synchronize();
   const double deviation = freivalds(product, nullptr, 2024);
-  const double allowed = c.fill != Fill::random && c.types.C == Element::f32 ? 0 : 1;  // whole numbers are exact
+  const double allowed = c.fill != Fill::random && c.types.C == Element::f32 ? 0 : 1;  // integers are exact
   if (!(deviation <= allowed))
     throw std::runtime_error(
-        fmt::format("wrong result at {}: Freivalds deviation {}, at most {} allowed; no timing is recorded",
+        fmt::format("wrong result at {}: Freivalds deviation {}, the maximum is {}; no timing is recorded",
                     key_of(c.problem()), deviation, allowed));
   return deviation;
 }
@@ -76,20 +76,20 @@ auto runs_of(const Launchable& kernel) {
   return [&](const Product& product) { kernel.run(product); };
 }
 
-// A kernel made ready for each copy of a rotation.
+// A kernel prepared for each copy of a rotation.
 std::vector<std::unique_ptr<BoundKernel>> prepared_for(const Launchable& kernel, const Rotation& rotation) {
   std::vector<std::unique_ptr<BoundKernel>> prepared;
   for (std::size_t i = 0; i < rotation.size(); ++i) prepared.push_back(kernel.prepare(rotation.product(i)));
   return prepared;
 }
 
-/// A kernel and the times of its iterations: its own, cuBLAS's, and cuBLASLt's where that takes part.
+/// A kernel and the times of its iterations: its own, cuBLAS's, and cuBLASLt's if that takes part.
 struct Timed {
   double deviation;
   std::vector<std::unique_ptr<BoundKernel>> prepared;
   std::vector<std::vector<double>> ms;
 
-  // Whether the medians of its time and of its ratio to each of the others have settled.
+  // Whether the medians of its time and of its ratios to the baselines have settled.
   bool all_settled() const {
     return std::ranges::all_of(ms, [&](const std::vector<double>& side) {
       std::vector<double> values = ms.front();
@@ -135,8 +135,8 @@ Product Rotation::product(std::size_t i) const {
   return {problem.problem(), problem.alpha, A[copy].get(), B[copy].get(), problem.beta, C[copy].get()};
 }
 
-// The kernel, cuBLAS, and cuBLASLt where it is given, in an order that changes from iteration to iteration, so that none
-// always finds another's clock and heat.
+// The kernel, cuBLAS and, if given, cuBLASLt run in an order that changes from iteration to iteration, so that no side
+// always runs with the clock and heat that the same other one left.
 std::vector<Record> time_against_cublas(const std::vector<Launchable>& kernels, const Rotation& rotation,
                                         int repetitions_of_suggestions, const Effort& effort) {
   std::vector<Timed> timed;
@@ -147,7 +147,7 @@ std::vector<Record> time_against_cublas(const std::vector<Launchable>& kernels, 
   if (lt.multiply) require_correct(lt.multiply, rotation);
   const std::size_t sides = lt.multiply ? 3 : 2;
 
-  std::size_t calls = 0;  // of all: no call finds in the L2 what another just read
+  std::size_t calls = 0;  // over all sides, so that no call finds in the L2 what another has just read
   const auto run = [&](const Timed& t, std::size_t side) {
     const std::size_t call = calls++;
     if (side == 0)
@@ -175,7 +175,7 @@ std::vector<Record> time_against_cublas(const std::vector<Launchable>& kernels, 
   for (std::size_t iteration = 0; !std::ranges::all_of(timed, done); ++iteration) {
     const std::vector<std::size_t> order = order_of_iteration(sides, iteration);
     for (std::size_t i = 0; i < timed.size(); ++i) {
-      // A different kernel begins each iteration: otherwise one would always run after the same neighbour and its heat.
+      // A different kernel begins each iteration: otherwise one would always run after the same other, with its heat.
       Timed& t = timed[(i + iteration) % timed.size()];
       if (done(t)) continue;
       hold_gpu();
@@ -235,7 +235,7 @@ Record kernel_attributes(const void* function, int block_threads, std::size_t dy
   cudaFuncAttributes a{};
   check(cudaFuncGetAttributes(&a, function), "cudaFuncGetAttributes");
   int blocks = 0;
-  if (dynamic_shared > 48 * 1024)  // as launch() allows it; without it none would fit
+  if (dynamic_shared > 48 * 1024)  // opt in as launch() does; otherwise no block would fit
     check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, int(dynamic_shared)),
           "cudaFuncSetAttribute(MaxDynamicSharedMemorySize)");
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, block_threads, dynamic_shared),
@@ -256,7 +256,7 @@ const Nvml& nvml() {
     char pci_bus_id[32];
     check(cudaDeviceGetPCIBusId(pci_bus_id, int(sizeof pci_bus_id), 0), "PCI bus id");
     Nvml found(pci_bus_id);
-    if (!found.missing().empty()) fmt::print(stderr, "{}: no clocks and no power are recorded\n", found.missing());
+    if (!found.missing().empty()) fmt::print(stderr, "{}: clocks and power are not recorded\n", found.missing());
     return found;
   }();
   return instance;

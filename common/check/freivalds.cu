@@ -27,7 +27,7 @@ struct Matrix {
   }
 };
 
-// y[row] = sum over cols of m[row][col] * x[col]; norm[row] = sum of squares. One warp a row.
+// y[row] = sum over cols of m[row][col] * x[col]; norm[row] = sum of squares. One warp per row.
 __global__ void matrix_vector(Matrix m, const double* x, double* y, double* norm) {
   const int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
   const int laneId = threadIdx.x % 32;
@@ -115,7 +115,7 @@ void test_large_problems(const std::vector<Kernel>& kernels) {
   };
   for (const Kernel& kernel : kernels) {
     INFO(kernel.name);
-    // Sums of whole numbers are exact, unless C is too narrow for them.
+    // Sums of integers are exact unless C is too narrow for them.
     CHECK(deviation(kernel, {2048, 1536, 1024, 1, 0, 0, Fill::integers}) <= (kernel.types.C == Element::f32 ? 0 : 1));
     CHECK(deviation(kernel, {1000, 2000, 3000, 1.5f, -0.5f, 8}) <= 1);
   }

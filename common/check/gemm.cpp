@@ -22,8 +22,8 @@ std::unique_ptr<BoundKernel> Launchable::prepare(const Product& product) const {
 void require_rows_of(const Product& product, const Types& types) {
   const Problem& p = product.problem;
   if (p.types == types && p.A == Layout::rows && p.B == Layout::rows) return;
-  throw std::invalid_argument(fmt::format("{}: this kernel takes {}, {} and {}, row by row, and nothing else",
-                                          key_of(p), name_of(types.A), name_of(types.B), name_of(types.C)));
+  throw std::invalid_argument(fmt::format("{}: this kernel takes only {}, {} and {}, row-major", key_of(p),
+                                          name_of(types.A), name_of(types.B), name_of(types.C)));
 }
 
 Gemm gemm_of(const Product& product) {
@@ -127,7 +127,7 @@ std::vector<Case> one_ragged_extent(const Tile& tile) {
     for (const int change : {-1, 1}) {
       Case c = whole;
       c.*extent += change;
-      if (change > 0) c.beta = 2, c.pad = 5;  // C is read as well, and rows end before the next begin
+      if (change > 0) c.beta = 2, c.pad = 5;  // C is also read, and rows are padded
       cases.push_back(c);
     }
   return cases;

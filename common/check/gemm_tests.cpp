@@ -15,21 +15,21 @@
 namespace tile {
 namespace {
 
-// Starts a kernel on a product that it may refuse; its operands are of the kernel's types.
+// Launches a kernel on a product that it may reject; the operands have the kernel's types.
 void start(const Kernel& kernel, const Gemm& g) {
   Product product = product_of(g);
   product.problem.types = kernel.types;
   Launchable(kernel).run(product);
 }
 
-// One assertion a list of cases.
+// One assertion for a list of cases.
 void expect_right(const Kernel& kernel, const std::vector<Case>& cases) {
   INFO(kernel.name);
   CHECK(first_failure(kernel, cases) == "");
 }
 
-// A leading dimension with which most of a matrix lies more than 2^31 elements from its begin: on the model, which
-// reserves memory without using it, all rows but two; on a GPU, which has to have the memory, three quarters of them.
+// A leading dimension with which most of a matrix lies more than 2^31 elements from its start: all rows but two on the
+// model, which reserves memory without using it; three quarters of them on a GPU, which needs the memory.
 int far_ld(int rows) {
   if (machine::kind() == "model") return (1 << 30) + 40;
   return int((std::int64_t(1) << 33) / rows) / 8 * 8 + 8;
@@ -44,7 +44,7 @@ void expect_right_or_skip(const Kernel& kernel, const Case& c) {
   }
 }
 
-// Multiply-adds round once on a GPU, and twice on the model, which compiles them for the CPU.
+// A multiply-add rounds once on a GPU, and twice on the model, because it is compiled for the CPU.
 float sum_in_order(const Operands& operands, int row, int col) {
   const Case& c = operands.problem;
   const bool fused = machine::kind() == "gpu";
@@ -56,7 +56,7 @@ float sum_in_order(const Operands& operands, int row, int col) {
   return rounded_to(c.types.C, sum);
 }
 
-// "" or the first element that is not the sum in the order of k.
+// The first element that is not the sum in the order of k, or "".
 std::string out_of_order(const Kernel& kernel, const Case& c) {
   const BoundCase bound(kernel, c);
   bound.kernel->run();
@@ -71,7 +71,7 @@ std::string out_of_order(const Kernel& kernel, const Case& c) {
   return "";
 }
 
-// What TILE_TRIED_ON_MODEL names. A function's, so that it is there before the first is named.
+// The kernels that TILE_TRIED_ON_MODEL names. In a function, so that it is initialised before its first use.
 std::vector<std::string>& names_on_model() {
   static std::vector<std::string> names;
   return names;
@@ -134,7 +134,7 @@ void test_alpha_and_beta(const std::vector<Kernel>& kernels) {
 }
 
 void test_unread_C(const std::vector<Kernel>& kernels) {
-  // C holds NaN before the run; a kernel that multiplies it by 0 propagates the NaN.
+  // C holds NaN before the run, which a kernel that multiplies C by 0 would propagate.
   for (const Kernel& kernel : kernels)
     for (const Case& c :
          {Case{37, 41, 29, 1.5f, 0.0f}, Case{kernel.tile.BM, kernel.tile.BN, 2 * kernel.tile.BK, 1.5f, 0.0f}}) {
@@ -146,9 +146,9 @@ void test_unread_C(const std::vector<Kernel>& kernels) {
 void test_running_again(const std::vector<Kernel>& kernels) {
   for (const Kernel& kernel : kernels) {
     INFO(kernel.name);
-    CHECK((kernel.launch == nullptr) != (kernel.prepare == nullptr));  // it is started in one way
+    CHECK((kernel.launch == nullptr) != (kernel.prepare == nullptr));  // exactly one of them is given
     if (kernel.prepare == nullptr) continue;
-    // deep enough to be shared among blocks, and nothing of A can be read as float4
+    // deep enough for split-K, and A cannot be read as float4
     Case c{kernel.tile.BM, kernel.tile.BN, 400, 1, 0, 0, Fill::integers};
     c.pads.A = 1;
     BoundCase bound(kernel, c);

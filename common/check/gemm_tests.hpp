@@ -1,4 +1,4 @@
-// What every GEMM must pass, once for all chapters.
+// The tests that every GEMM must pass, for all chapters.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -11,7 +11,7 @@
 
 namespace tile {
 
-// Each makes doctest assertions about every kernel of a list; TILE_GEMM_TESTS says what they are.
+// Each makes doctest assertions about every kernel of a list; TILE_GEMM_TESTS has their titles.
 void test_shapes(const std::vector<Kernel>& kernels);
 void test_rounding(const std::vector<Kernel>& kernels);
 void test_leading_dimensions(const std::vector<Kernel>& kernels);
@@ -22,18 +22,18 @@ void test_running_again(const std::vector<Kernel>& kernels);
 void test_refusals(const std::vector<Kernel>& kernels);
 void test_far_offsets(const std::vector<Kernel>& kernels);
 void test_large_problems(const std::vector<Kernel>& kernels);  ///< GPU only
-/// Bit for bit, a result of random inputs is its products added one by one in the order of k, as C's type holds that
-/// sum. For a chapter to call: kernels that share a sum among threads cannot pass.
+/// With random inputs, each result must equal, bit for bit, the sum of its products in the order of k, rounded to C's
+/// type. Chapters call it themselves, because kernels that split a sum among threads cannot pass.
 void test_order_of_additions(const std::vector<Kernel>& kernels, const std::vector<Case>& cases);
 #if TILE_ON_MODEL
 void test_ragged_is_clean(const std::vector<Kernel>& kernels);
 void test_choice_of_kernel(const std::vector<Kernel>& kernels);
-/// Whole tiles alone, for kernels of which not all tests are asked.
+/// Only whole tiles, for kernels that need not pass all tests.
 void test_whole_tiles_are_clean(const std::vector<Kernel>& kernels);
 void test_growing_counts(const std::vector<Kernel>& kernels);
 #endif
 
-/// "" if the elements that all threads take cover a tile once, else which is the first that they do not:
+/// "" if the elements of all threads cover a tile exactly once, otherwise the first element that is not covered once.
 /// elements_of(thread, take) calls take(row, col) for each element of a thread.
 template <class Elements>
 std::string covers_once(int rows, int cols, int threads, Elements elements_of) {
@@ -46,20 +46,20 @@ std::string covers_once(int rows, int cols, int threads, Elements elements_of) {
   return "";
 }
 
-/// Those of `kernels` that TILE_GEMM_TESTS tries: all, or on the model those that TILE_TRIED_ON_MODEL names. Throws
-/// std::invalid_argument for a name that no kernel has.
+/// Those of `kernels` that TILE_GEMM_TESTS tests: all, or on the model those that TILE_TRIED_ON_MODEL names. Throws
+/// std::invalid_argument for an unknown name.
 std::vector<Kernel> tried(const std::vector<Kernel>& kernels);
-/// What TILE_TRIED_ON_MODEL does.
+/// The implementation of TILE_TRIED_ON_MODEL.
 bool try_on_model(std::vector<std::string> names);
 
-/// Says why the running test case cannot be run here, or not all of it. Unless an assertion fails as well, the program
-/// then exits with CTest's code for "skipped" (main.cpp).
+/// Records why the running test case, or a part of it, cannot be run here. Unless an assertion fails, the program then
+/// exits with CTest's code for "skipped" (main.cpp).
 void skip_test(const std::string& reason);
 
 }  // namespace tile
 
-/// The test cases that every GEMM must pass. `kernels` is a std::vector<tile::Kernel>; each takes problems of any
-/// shape.
+/// The test cases that every GEMM must pass. `kernels` is a std::vector<tile::Kernel>; each must support problems of
+/// any shape.
 #define TILE_GEMM_TESTS(kernels)                                                                                    \
   TILE_GEMM_TEST("integers are exact at every kind of shape", test_shapes, kernels)                                 \
   TILE_GEMM_TEST("random values stay within the error bound" * doctest::test_suite("thorough"), test_rounding,      \
@@ -94,7 +94,7 @@ void skip_test(const std::string& reason);
 #define TILE_GEMM_MODEL_TESTS(kernels)
 #endif
 
-/// Names the kernels that TILE_GEMM_TESTS tries on the model, one for each part of a program whose other kernels differ
-/// from these in numbers; a test of the chapter's own tries all. Whether whole tiles are free of races is asked of all.
-/// A GPU always tries all.
+/// Names the kernels that TILE_GEMM_TESTS tests on the model: one of each group of kernels that differ only in numbers;
+/// a test of the chapter's own must try all. Races on whole tiles are always checked for all kernels. On a GPU, all
+/// tests run for all kernels.
 #define TILE_TRIED_ON_MODEL(...) [[maybe_unused]] const bool tried_on_model = tile::try_on_model({__VA_ARGS__});

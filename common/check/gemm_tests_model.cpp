@@ -1,4 +1,4 @@
-// The tests of every GEMM that only the SIMT model can make.
+// The tests of every GEMM that need the SIMT model.
 
 #include <algorithm>
 #include <stdexcept>
@@ -10,7 +10,7 @@
 namespace tile {
 namespace {
 
-// Whether a matrix begins at a multiple of 16 bytes, and each of its rows with it.
+// Whether a matrix and each of its rows begin at multiples of 16 bytes.
 bool divisible_by_16(Element element, int ld, int offset) {
   const int elements = elements_of_16_bytes(element);
   return ld % elements == 0 && offset % elements == 0;
@@ -50,7 +50,7 @@ std::vector<Case> problems_to_choose_for(const Kernel& kernel) {
   return cases;
 }
 
-/// What is counted of a site, and whether it depends on the place in memory as well, by the hash of L1's tag banks.
+/// A count of a site, and whether it also depends on the address, by the hash of L1's tag banks.
 struct CountedNumber {
   const char* name;
   std::uint64_t simt::Site::*number;
@@ -108,9 +108,9 @@ void test_whole_tiles_are_clean(const std::vector<Kernel>& kernels) {
 
 void test_growing_counts(const std::vector<Kernel>& kernels) {
   if (std::all_of(kernels.begin(), kernels.end(), [](const Kernel& kernel) { return kernel.takes_any_extent; }))
-    return skip_test("blocks of these kernels go through all tiles: what they do depends on the depth in another way");
+    return skip_test("these kernels are persistent: their counts depend on the depth in another way");
   for (const Kernel& kernel : kernels) {
-    if (kernel.takes_any_extent) continue;  // how it deals out tiles, and parts of their sums, depends on the depth
+    if (kernel.takes_any_extent) continue;  // how it distributes tiles and splits depends on the depth
     std::vector<simt::Counts> by_depth;
     const Tile& tile = kernel.tile;
     for (const int tiles : {4, 6, 8}) {

@@ -11,12 +11,12 @@
 namespace tile {
 namespace {
 
-constexpr std::size_t guard = 1024;  // elements before and after a matrix, and of a row's padding at most
+constexpr std::size_t guard = 1024;  // elements before and after a matrix, and the most of a row's padding
 
 using Bits = std::uint32_t;  // of one element, in its lower bits
 
-/// What lies around A, B and C are signalling NaNs: arithmetic with one changes its bits, a copy takes it elsewhere. C
-/// before a run that must not read it holds a fourth.
+/// The signalling NaNs around A, B and C: arithmetic with one changes its bits, and a copy puts it in another place. A
+/// fourth one fills C before a run that must not read it.
 struct Poison {
   Bits A, B, C, unread;
 };
@@ -46,7 +46,7 @@ std::vector<float> values_of(Element element, std::size_t count, Fill fill, std:
 }  // namespace
 
 std::vector<float> make_values(std::size_t count, Fill fill, std::uint64_t seed) {
-  std::mt19937_64 bits(seed);  // its sequence is fixed by the standard; distributions are not, so none is used
+  std::mt19937_64 bits(seed);  // its sequence is fixed by the standard; those of distributions are not
   std::vector<float> values(count);
   if (fill == Fill::zeros) return values;
   for (float& value : values) {
@@ -70,7 +70,7 @@ void require_valid(const Product& product) {
 void require_valid(const Gemm& g) { require_valid(product_of(g)); }
 
 /// A matrix in device memory: rows x cols elements, leading dimension ld, between guard bands of which the first has
-/// `first` elements. Positions count elements from the begin of the allocation.
+/// `first` elements. Positions count elements from the start of the allocation.
 struct Operands::Matrix {
   Element element;
   Bits poison;
@@ -84,7 +84,7 @@ struct Operands::Matrix {
 
   void upload(std::size_t position, const std::vector<Bits>& elements) const {
     std::vector<std::byte> image(elements.size() * size_of(element));
-    for (std::size_t i = 0; i < elements.size(); ++i)  // the lower bytes of the bits come first
+    for (std::size_t i = 0; i < elements.size(); ++i)  // little-endian: the lower bytes come first
       std::memcpy(image.data() + i * size_of(element), &elements[i], size_of(element));
     machine::copy_to_device(at(position), image.data(), image.size());
   }
@@ -97,14 +97,14 @@ struct Operands::Matrix {
     return elements;
   }
 
-  // Takes memory, and writes the guard bands.
+  // Allocates memory, and writes the guard bands.
   void allocate(const char* name) {
     memory.reset(machine::allocate((first + rows * ld + guard) * size_of(element), size_of(element), name));
     machine::declare_matrix(memory.get(), first, rows, cols, ld);
     upload(0, std::vector<Bits>(first, poison));
     upload(first + rows * ld, std::vector<Bits>(guard, poison));
   }
-  // Writes the rows, of elements of which bits_at(row, col) are the bits, and what of their padding is guarded.
+  // Writes the rows, where bits_at(row, col) are the bits of an element, and the guarded part of their padding.
   template <class BitsAt>
   void write_rows(BitsAt bits_at) const {
     std::vector<Bits> elements(cols + guarded_padding(), poison);
@@ -113,7 +113,7 @@ struct Operands::Matrix {
       upload(first + row * ld, elements);
     }
   }
-  // The same of `values`, which lie row by row; in memory the matrix may be their transpose.
+  // The same for `values`, which are row-major; in memory the matrix may be their transpose.
   void write(const std::vector<float>& values, Layout layout) const {
     write_rows([&](std::size_t row, std::size_t col) {
       return bits_of(element, values[layout == Layout::rows ? row * cols + col : col * rows + row]);

@@ -1,5 +1,5 @@
-// The operands of a case in device memory, such that a stray access is seen. In: a case. Out: pointers for a kernel,
-// and after its run C, and what was overwritten.
+// The operands of a case in device memory, guarded so that stray accesses are detected. In: a case. Out: pointers for a
+// kernel, and after its run C and what was overwritten.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@
 
 namespace tile {
 
-/// `count` values of `fill`, the same for the same seed on every machine.
+/// `count` values according to `fill`; for the same seed they are the same on every machine.
 std::vector<float> make_values(std::size_t count, Fill fill, std::uint64_t seed);
 
-/// Throws std::invalid_argument when extents or leading dimensions make no sense; every launcher's first line.
+/// Throws std::invalid_argument if extents or leading dimensions are invalid; every launcher calls it first.
 void require_valid(const Gemm& g);
-/// The same for a kernel that is prepared.
+/// The same for a `prepare`.
 void require_valid(const Product& product);
 
-/// The operands of a case in device memory: padding and guard bands hold NaN, and C too where beta is 0. Each of these
-/// NaNs has bits of its own, so that a copy of one in the place of another is seen. Of wide padding only the part next
-/// to the elements is written and looked at, so that leading dimensions may be huge.
+/// The operands of a case in device memory: padding and guard bands hold NaN, and so does C if beta is 0. Each of these
+/// NaNs has its own bits, so that a copy of one over another is detected. Of wide padding only the part next to the
+/// elements is written and checked, so that leading dimensions may be huge.
 class Operands {
  public:
   explicit Operands(const Case& c);
@@ -31,19 +31,19 @@ class Operands {
   Operands& operator=(const Operands&) = delete;
 
   const Product& product() const { return product_; }
-  /// The same as FP32 kernels take it; throws std::invalid_argument for other types and layouts.
+  /// The same for FP32 kernels; throws std::invalid_argument for other types and layouts.
   Gemm gemm() const { return gemm_of(product_); }
-  /// Gives A other values, on the device as well.
+  /// Refills A with other values, also on the device.
   void refill_A(Fill fill, std::uint64_t seed);
   /// C as the device holds it, rows of N elements.
   std::vector<float> download_C() const;
-  /// "" or what was overwritten: an element of C's padding, or of the guard band before or after C.
+  /// What was overwritten, an element of C's padding or of the guard band before or after C; or "".
   std::string overwritten() const;
-  /// Model only: for what is asked about the elements that the last traced launch wrote.
+  /// Model only: for queries about the elements that the last traced launch wrote.
   const void* allocation_of_C() const;
 
   const Case problem;
-  std::vector<float> A, B, C;  ///< host copies, row by row without padding, as their elements hold them
+  std::vector<float> A, B, C;  ///< host copies, row-major without padding, rounded to the element types
 
  private:
   struct Matrix;
@@ -60,7 +60,7 @@ struct BoundCase {
   std::unique_ptr<BoundKernel> kernel;
 };
 
-/// Compares C, as the device holds it, with a float64 reference; see check().
+/// Compares C in device memory with a float64 reference; see check().
 Verdict compare(const Operands& operands);
 
 }  // namespace tile

@@ -11,10 +11,10 @@
 namespace tile {
 namespace {
 
-// What is run may prepare operands by other kernels first, or add up by one that follows. Of these the last launch of
-// the kernel's own function; where none is, as of tiles that are not whole, the last of all.
+// A run may also launch other kernels, to prepare operands or to add up partials. Returns the last launch of the
+// kernel's own function; if there is none, as for residue tiles, the last of all.
 simt::Counts own(std::vector<simt::Counts> launches, const Launchable& kernel) {
-  if (launches.empty()) throw std::logic_error("a kernel must be started to be traced");
+  if (launches.empty()) throw std::logic_error("there is nothing to trace: the kernel was not launched");
   const auto found = std::find_if(launches.rbegin(), launches.rend(),
                                   [&](const simt::Counts& launch) { return launch.function == kernel.address(); });
   return std::move(found == launches.rend() ? launches.back() : *found);
@@ -52,13 +52,13 @@ simt::Counts count(const Launchable& kernel, const Case& c, const simt::Trace& o
   for (const simt::Site& s : counts.sites)
     if (s.estimated)
       throw std::runtime_error(
-          fmt::format("line {}: lanes of a warp diverge within a loop; its counts would be a guess", s.line));
+          fmt::format("line {}: lanes of a warp diverge within a loop, so its counts would be a guess", s.line));
   return counts;
 }
 
 std::string bank_conflict(const simt::WarpAccess& access, bool is_load) {
   const int together = simt::lanes_together(access, is_load);
-  std::map<std::uint64_t, std::string> worst;  // who wants it, by word
+  std::map<std::uint64_t, std::string> worst;  // by word, the lanes that access it
   for (int first = 0; first < 32; first += together) {
     std::array<std::map<std::uint64_t, std::string>, 32> banks;
     for (int lane = first; lane < first + together; ++lane) {

@@ -23,8 +23,8 @@ bool is_of_the_reader(const std::string& path) {
   return !file.starts_with("/usr/") && !file.starts_with(root + "common/") && !file.starts_with("common/");
 }
 
-// The errors of the output, each at the line of the reader's file that caused it: an error in a header follows the
-// lines "required from" or "In file included from", and goes before "in expansion of macro".
+// The errors in the compiler's output, each at the line of the user's file that caused it: an error in a header comes
+// after the lines "required from" or "In file included from", and before "in expansion of macro".
 std::vector<Error> errors_of(const std::string& said) {
   static const std::regex at(R"(^(In file included from |\s+from )?(.+?):(\d+)[:,](?:\d+[:,])?\s*(.*)$)");
   static const std::regex error_begin("^(fatal )?error: (static assertion failed: )?"), flag(" \\[-\\S*\\]$");
@@ -43,7 +43,7 @@ std::vector<Error> errors_of(const std::string& said) {
       found.back().message = std::regex_replace(std::regex_replace(here.message, error_begin, ""), flag, "");
       if (here.message.find("unresolved overloaded function") != std::string::npos)
         found.back().message =
-            "a launch names the template arguments of its kernel: kernel<float><<<grid, block>>>(...)";
+            "a launch must name the template arguments of its kernel: kernel<float><<<grid, block>>>(...)";
       came_from = {};
     } else if (of_the_reader && (here.message.starts_with("required from") || match[1].matched)) {
       came_from = here;
@@ -55,7 +55,7 @@ std::vector<Error> errors_of(const std::string& said) {
   return found;
 }
 
-// The word, or header, that an error does not know; "" if it is another error.
+// The name or header that is unknown according to an error; "" for any other error.
 std::string unknown_word(const std::string& message) {
   static const std::regex unknown(
       R"('(?:::)?(\w+)[\w:]*' (?:was not declared|has not been declared|does not name a type|is not a (?:member|class)).*)"
@@ -64,10 +64,10 @@ std::string unknown_word(const std::string& message) {
   return std::regex_match(message, match, unknown) ? match[1].str() + match[2].str() : "";
 }
 
-// What to write instead of a word, or header, of CUDA; "" where that is not known.
+// What to write instead of a name or header of CUDA; "" if unknown.
 std::string instead_of(const std::string& word) {
   if (word == "__global__" || word == "tile")
-    return "__global__ and <<<>>> are not known here: write #include \"common/count/count.hpp\" as the first line";
+    return "__global__ and <<<>>> are unknown here: write #include \"common/count/count.hpp\" as the first line";
   std::istringstream lines(read_whole(in_repository("common/count/instead.tsv")));
   for (std::string line; std::getline(lines, line);)
     if (const auto tab = line.find('\t'); std::regex_search(word, std::regex("^(?:" + line.substr(0, tab) + ")")))
@@ -75,13 +75,13 @@ std::string instead_of(const std::string& word) {
   return "";
 }
 
-// What the linker or the assembler says of a file in which the compiler finds no error.
+// The error of the linker or the assembler for a file in which the compiler finds no error.
 std::string after_compiling(const std::string& said, const std::string& name) {
   static const std::regex assembler(R"((?:^|\n)[^\n]+?:(\d+): Error: )"), undefined("undefined reference to `([^']*)'");
   std::smatch match;
   if (std::regex_search(said, match, assembler))
     return fmt::format(
-        "{}:{}: inline PTX is not part of the model: write the CUDA function that does it, or the one of "
+        "{}:{}: inline PTX is not part of the model: write the CUDA function for it, or the one of "
         "common/cuda/ptx.hpp",
         name, match[1].str());
   if (said.find("multiple definition of `main'") != std::string::npos)
@@ -90,7 +90,7 @@ std::string after_compiling(const std::string& said, const std::string& name) {
         "main() out",
         name);
   if (std::regex_search(said, match, undefined))
-    return fmt::format("{}: {} is declared and not defined: put its definition into the file", name, match[1].str());
+    return fmt::format("{}: {} is declared but not defined: put its definition into the file", name, match[1].str());
   return fmt::format("{}: the compiler rejects it; --verbose shows its message", name);
 }
 
@@ -103,7 +103,7 @@ std::string errors_in_lines(const std::string& said, const std::string& source) 
   const auto advice_on = [](const Error& error) { return instead_of(unknown_word(error.message)); };
   const bool advised = std::any_of(errors.begin(), errors.end(), [&](auto& e) { return !advice_on(e).empty(); });
   std::string lines;
-  std::set<std::string> told, places;  // each text, and each line, once
+  std::set<std::string> told, places;  // to show each text, and each line, once
   std::size_t left_out = 0;
   for (const Error& error : errors) {
     const std::string instead = advice_on(error), text = instead.empty() ? error.message : instead;
@@ -116,7 +116,7 @@ std::string errors_in_lines(const std::string& said, const std::string& source) 
       ++left_out;
   }
   if (left_out > 0)
-    lines += fmt::format("{}: and {} of the compiler, which may come of these; --verbose shows all\n", name,
+    lines += fmt::format("{}: and {} of the compiler, which may be consequences; --verbose shows all\n", name,
                          simt::counted(left_out, "more error"));
   return lines;
 }

@@ -1,4 +1,4 @@
-// For a kernel of your own: describe how it is launched, and `./tile count FILE.cu` shows what it would cost.
+// For your own kernels: describe a launch, and `./tile count FILE.cu` shows what it would cost.
 //
 //   #include "common/count/count.hpp"
 //   __global__ void my_kernel(float* out, const float* in) { ... }
@@ -41,7 +41,7 @@ class DeviceArray {
   DeviceArray(const DeviceArray&) = delete;
   DeviceArray& operator=(const DeviceArray&) = delete;
 
-  /// What a kernel takes.
+  /// The pointer to pass to a kernel.
   T* device() const { return data_; }
   /// A copy of the contents.
   std::vector<T> host() const {
@@ -50,7 +50,7 @@ class DeviceArray {
     return values;
   }
   void set(const std::vector<T>& values) {
-    if (values.size() != count_) throw std::invalid_argument("set: another number of elements");
+    if (values.size() != count_) throw std::invalid_argument("set() needs as many values as the array has elements");
     machine::copy_to_device(data_, values.data(), count_ * sizeof(T));
   }
 
@@ -69,7 +69,7 @@ inline void expect(bool condition, const std::string& message) {
   if (!condition) throw std::runtime_error("expectation not met: " + message);
 }
 
-/// States how many floating-point operations the launches of this run do, which the model does not count.
+/// Sets how many floating-point operations the launches of this run do, because the model does not count them.
 void flops(double of_this_run);
 
 /// A described run; TILE_COUNT registers one.

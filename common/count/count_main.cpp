@@ -1,5 +1,5 @@
-// main() of a program that `tile count` makes of a reader's file: runs each TILE_COUNT and writes what was counted as
-// one line of JSON (common/count/counting.hpp) to the file that its argument names.
+// main() of the program that `tile count` makes from a user's file: runs each TILE_COUNT and writes its counts as one
+// line of JSON (common/count/counting.hpp) to the file given as argument.
 #include <exception>
 #include <fstream>
 #include <vector>
@@ -25,14 +25,14 @@ counting::Run counted(const Described& one) {
   counting::Run run;
   run.title = one.title;
   stated_flops = 0;
-  // What was launched before an error has been counted.
+  // Launches before an error have been counted.
   run.kernels = simt::trace([&] {
     try {
       one.body();
     } catch (const std::exception& e) {
       run.error = e.what();
     } catch (...) {
-      run.error = "what it throws is no std::exception";
+      run.error = "it throws something that is not a std::exception";
     }
   });
   if (run.kernels.empty() && run.error.empty()) run.error = "it launches nothing: call tile::launch in its TILE_COUNT";

@@ -1,7 +1,7 @@
-// count/: `tile count`, for a reader's own kernels. In: their files. Out: counts, what follows from them, and advice.
+// count/: `tile count`, for a user's own kernels. In: their files. Out: counts, bounds, and advice.
 //
 // model-cc compiles a file to a program whose main() (count_main.cpp) writes a line of JSON, a Run, for each TILE_COUNT.
-// tile_count.cpp prints them; verdict.cpp says what follows from counts; compiler_errors.cpp shortens messages.
+// tile_count.cpp prints them; verdict.cpp derives bounds and advice; compiler_errors.cpp shortens messages.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -36,12 +36,12 @@ namespace tile::counting {
 
 using Json = nlohmann::json;
 
-/// What one TILE_COUNT described, and what the model counted of it.
+/// One TILE_COUNT, and the model's counts of its launches.
 struct Run {
-  std::string file, title;            ///< without a title: a file that could not be counted, and `error` says why
-  std::string error;                  ///< what ended it, one finding a line; "": nothing
-  double flops = 0;                   ///< that it says it does (tile::flops); 0: it does not say
-  std::vector<simt::Counts> kernels;  ///< one for each launch, in order; of a run that failed, those before
+  std::string file, title;            ///< no title: the file could not be counted, and `error` says why
+  std::string error;                  ///< what ended it, one finding per line; "": nothing
+  double flops = 0;                   ///< as stated by tile::flops; 0: not stated
+  std::vector<simt::Counts> kernels;  ///< one for each launch, in order; of a failed run, those before the failure
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Run, file, title, error, flops, kernels)
 
@@ -54,29 +54,29 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Bound, resource, cycles)
 
 struct Verdict {
   double flops = 0;            ///< of the launch; 0: not known
-  int sms = 0;                 ///< that have a block
+  int sms = 0;                 ///< number of SMs that have a block
   std::vector<Bound> bounds;   ///< the longest first
   std::size_t binding = 0;     ///< how many of the first bounds bind: more than one if they print as the same number
-  std::string binds;           ///< the resource of the first bound; FFMA issue, if that is one of those that bind
-  std::vector<double> shares;  ///< of each site, of what keeps that busy (use_of); -1: it takes no part
+  std::string binds;           ///< the resource of the first bound, or FFMA issue if that also binds
+  std::vector<double> shares;  ///< each site's share in that resource's use (use_of); -1: it does not use it
   std::vector<std::size_t> hottest;  ///< the sites with the largest share
-  std::string advice;                ///< on the first of them
+  std::string advice;                ///< for the first of them
   Occupancy occupancy{};             ///< by_registers only means something if registers are known
   int registers = 0;                 ///< of a thread; 0: not known
 
-  double cycles() const { return bounds.empty() ? 0 : bounds.front().cycles; }  ///< that the launch takes at least
+  double cycles() const { return bounds.empty() ? 0 : bounds.front().cycles; }  ///< lower bound for the launch
 };
 
-/// Wavefronts of a site through the 32 banks; 0 where no rule is known (bulk copies, another block's shared memory).
+/// Wavefronts of a site through the 32 banks; 0 if no rule is known (bulk copies, another block's shared memory).
 double bank_wavefronts(const simt::Site& site);
 
-/// What follows from one of the run's launches; `registers` of a thread are 0 where they are not known.
+/// The verdict on one of the run's launches; `registers` per thread are 0 if unknown.
 Verdict verdict_of(const Run& run, const simt::Counts& counts, const Rates& rates, int registers);
 
-/// A line for each error of `source`: what to write instead of a word or header of CUDA that the model does not have,
-/// else what the compiler says. Each names the reader's own lines, also where the compiler found the error in a header
-/// of this repository. Names that are not declared may come of a word that the model does not have: beside one they are
-/// only counted. `said` is in English.
+/// A line for each error of `source`: what to write instead of a name or header of CUDA that the model does not have, or
+/// the compiler's message. Each gives the user's own line, also if the compiler found the error in a header of this
+/// repository. Undeclared names may be consequences of a name that the model does not have: if there is one, they are
+/// only counted. `said` is the compiler's output, in English.
 std::string errors_in_lines(const std::string& said, const std::string& source);
 
 }  // namespace tile::counting

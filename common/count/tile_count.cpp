@@ -1,4 +1,4 @@
-// `tile count`: counts the kernels of files and says what follows.
+// `tile count`: counts the kernels of files, and prints counts, bounds and advice.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/ioctl.h>
@@ -38,7 +38,7 @@ std::string file_name(const std::string& path) { return path.substr(path.rfind('
 // "transpose.cu:14"
 std::string place_of(const simt::Site& site) { return fmt::format("{}:{}", file_name(site.file), site.line); }
 
-// Columns to print in, 80 at least: as COLUMNS has it, or the terminal; 0 where neither is there.
+// The width to print in, at least 80: from COLUMNS, or of the terminal; 0 if there is neither.
 std::size_t columns() {
   const char* const wanted = std::getenv("COLUMNS");
   winsize size{};
@@ -60,7 +60,7 @@ std::string wrapped(const std::string& begin, const std::string& text) {
   return lines;
 }
 
-// A site as a row: cells that its space does not have are "-".
+// A site as a row; cells that do not apply to its space are "-".
 std::vector<std::string> row_of(const simt::Site& s, const std::string& place, double share) {
   const bool bulk = simt::is_bulk(s.op), global = s.space == simt::Space::global, atomic = s.op == simt::Op::atomic;
   const std::string about = s.estimated ? "~" : "";
@@ -83,7 +83,7 @@ std::vector<std::string> row_of(const simt::Site& s, const std::string& place, d
           percent(share >= 0, share)};
 }
 
-// The sum over all sites of a member, or of what a function makes of a site.
+// The sum over all sites of a member, or of a function of a site.
 template <class Part>
 double sum(const simt::Counts& counts, Part part) {
   double sum = 0;
@@ -95,7 +95,7 @@ void print_sites(const simt::Counts& c, const Verdict& verdict) {
   const bool one_file =
       !c.sites.empty() && std::ranges::count(c.sites, c.sites.front().file, &simt::Site::file) == std::ssize(c.sites);
   Table table{"",
-              wrapped("", fmt::format("{}<<<({},{},{}), ({},{},{})>>>, {} bytes of shared memory a block{}", c.kernel,
+              wrapped("", fmt::format("{}<<<({},{},{}), ({},{},{})>>>, {} bytes of shared memory per block{}", c.kernel,
                                       c.grid.x, c.grid.y, c.grid.z, c.block.x, c.block.y, c.block.z,
                                       format_number(double(c.static_shared_bytes + c.dynamic_shared_bytes)),
                                       one_file ? "; lines of " + file_name(c.sites.front().file) : "")),
@@ -113,7 +113,7 @@ void print_sites(const simt::Counts& c, const Verdict& verdict) {
                         verdict.hottest.empty() ? "-" : fmt::format("{:.0f}%", 100 * shares)});
   table.print(columns());
   if (sum(c, &simt::Site::estimated) > 0)
-    fmt::print("  ~ lanes of a warp came here after different numbers of loop turns; which go together is a guess\n");
+    fmt::print("  ~ lanes of a warp came here after different numbers of loop iterations; their grouping is a guess\n");
 }
 
 void print_bounds(const Verdict& v, const Rates& rates) {
@@ -143,7 +143,7 @@ void print_occupancy(const simt::Counts& c, const Verdict& v, const Rates& rates
                                                  simt::counted(std::uint64_t(o.blocks), "block"),
                                                  simt::counted(c.block.x * c.block.y * c.block.z, "thread"),
                                                  100 * o.fraction, o.limiter(),
-                                                 v.registers > 0 ? fmt::format("{} registers a thread", v.registers)
+                                                 v.registers > 0 ? fmt::format("{} registers per thread", v.registers)
                                                                  : "registers are not known: --registers N",
                                                  idle)));
 }
@@ -151,7 +151,7 @@ void print_occupancy(const simt::Counts& c, const Verdict& v, const Rates& rates
 void print_hottest(const simt::Counts& counts, const Verdict& verdict) {
   if (verdict.bounds.empty()) return;
   if (verdict.hottest.empty()) {
-    fmt::print("  hottest   none: {} binds, which no access to memory keeps busy\n", verdict.binds);
+    fmt::print("  hottest   none: {} binds, and no access to memory uses it\n", verdict.binds);
     return;
   }
   const std::size_t first = verdict.hottest.front(), others = verdict.hottest.size() - 1;
@@ -163,7 +163,7 @@ void print_hottest(const simt::Counts& counts, const Verdict& verdict) {
                                  others == 0 ? "" : fmt::format(", a tie with {} more", others), verdict.advice)));
 }
 
-// "L1", or "L1 and banks, a tie"; "-" where nothing binds.
+// "L1", or "L1 and banks, a tie"; "-" if nothing binds.
 std::string what_binds(const Verdict& verdict) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < verdict.binding; ++i) names.push_back(verdict.bounds[i].resource);
@@ -171,7 +171,7 @@ std::string what_binds(const Verdict& verdict) {
   return fmt::format("{}{}", fmt::join(names, " and "), names.size() > 1 ? ", a tie" : "");
 }
 
-// Prints totals and bounds of the runs, each summed over its launches; of two, their quotient as well.
+// Prints totals and bounds of the runs, each summed over its launches; for two runs, also their quotient.
 void print_side_by_side(const std::vector<Run>& runs, const Rates& rates, int registers) {
   Table table{"", "Side by side (resources in cycles)", {""}, {}};
   std::vector<std::map<std::string, double>> values;
@@ -249,7 +249,7 @@ struct Options {
 
 std::string quoted(const std::string& word) { return "'" + std::regex_replace(word, std::regex("'"), R"('\'')") + "'"; }
 
-// Prints a run. Its errors go to stderr, line by line; a line that names no place in a source gets the run's title.
+// Prints a run. Its errors go to stderr, line by line; a line without a source location gets the run's title.
 void show(const Run& run, const Rates& rates, int registers) {
   static const std::regex place(R"(\w:\d+|^\.\.\.)");
   if (!run.title.empty()) fmt::print("\n== {}\n", run.title);
@@ -271,15 +271,15 @@ void show(const Run& run, const Rates& rates, int registers) {
     fmt::print(stderr, "count: {}{}\n", std::regex_search(line, place) ? "" : whose, line);
 }
 
-// Why a file is not compiled at all; "" if it is.
+// Why a file cannot be compiled; "" if it can.
 std::string unreadable(const std::string& file) {
   if (!std::ifstream(file)) return fmt::format("cannot read {}: {}", file, std::strerror(errno));
   if (!std::regex_search(file, std::regex(R"(\.(cuh?|cpp|cc|cxx|hpp|h)$)")))
-    return fmt::format("{} is no CUDA source by its name: name a .cu file", file);
+    return fmt::format("{} is not a .cu file", file);
   return "";
 }
 
-// Compiles a file to `program` and runs what it describes; calls `tell` with each run, or with the file's error.
+// Compiles a file to `program` and performs its runs; calls `tell` with each run, or with the file's error.
 void count(const Options& options, const std::string& file, const std::string& program,
            const std::function<void(Run)>& tell) {
   const auto reject = [&](const std::string& why) { tell({.file = file, .title = "", .error = why, .kernels = {}}); };
@@ -305,7 +305,7 @@ void count(const Options& options, const std::string& file, const std::string& p
     tell(run);
   }
   if (WIFSIGNALED(status))
-    reject(fmt::format("{}: run {} ended with a signal ({}), and with it the rest of the file", file, told + 1,
+    reject(fmt::format("{}: run {} ended with a signal ({}), and the rest of the file was not run", file, told + 1,
                        strsignal(WTERMSIG(status))));
   else if (told == 0)
     reject(none);
@@ -337,18 +337,17 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   CLI::App app{
-      "Counts what the kernels of files would cost on a GPU, line by line. Each file describes its launches in\n"
+      "Shows what the kernels in files would cost on a GPU, line by line. Each file describes its launches in\n"
       "TILE_COUNTs; the README has a template.",
       "./tile count"};
   tile::counting::Options options;
   app.add_option("FILE.cu", options.files, "several are compared side by side")->required();
-  app.add_flag("--json", options.json, "print one JSON document; common/count/fields.tsv says what is in it");
-  app.add_option("--registers", options.registers, "registers of a thread, as nvcc -Xptxas -v tells them")
+  app.add_flag("--json", options.json, "print one JSON document; common/count/fields.tsv describes it");
+  app.add_option("--registers", options.registers, "registers per thread, as reported by nvcc -Xptxas -v")
       ->check(CLI::Range(1, 255));
-  app.add_option("--arch", options.arch,
-                 "what device code sees as __CUDA_ARCH__, other than 900; functions of the host do not see it")
+  app.add_option("--arch", options.arch, "__CUDA_ARCH__ in device code (default: 900); host functions do not see it")
       ->check(CLI::Range(500, 1300));
-  app.add_flag("--verbose", options.verbose, "where a file does not compile, show all that the compiler says");
+  app.add_flag("--verbose", options.verbose, "if a file does not compile, show all of the compiler's messages");
   app.add_option("--compiler", options.compiler, "the model-cc to compile with")->required()->group("");
   try {
     app.parse(argc, argv);

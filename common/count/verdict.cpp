@@ -17,12 +17,12 @@ namespace {
 using simt::counted;
 using simt::WarpAccess;
 
-// The sampled warp's first access at a site, and what follows from its addresses.
+// The sampled warp's first access at a site, and properties of its addresses.
 struct Example {
   WarpAccess access;
-  std::set<std::uint64_t> addresses;  // that are different
-  std::int64_t distance = 0;          // of an active lane from the one before it, in bytes: the most frequent one
-  bool regular = false;               // all are that far apart
+  std::set<std::uint64_t> addresses;  // the distinct ones
+  std::int64_t distance = 0;          // the most frequent distance of consecutive active lanes, in bytes
+  bool regular = false;               // all distances are equal
 
   std::uint64_t lanes() const { return std::uint64_t(std::popcount(access.active)); }
 };
@@ -49,7 +49,7 @@ Example example_of(const simt::Counts& counts, std::size_t site) {
   return example;
 }
 
-// The same, were its lanes to take neighbouring elements.
+// The same access if its lanes accessed neighbouring elements.
 WarpAccess neighbours_of(WarpAccess access) {
   for (std::size_t lane = 0; lane < 32; ++lane) access.address[lane] = lane * std::uint64_t(access.size);
   return access;
@@ -57,8 +57,8 @@ WarpAccess neighbours_of(WarpAccess access) {
 
 // --- Shared memory ---------------------------------------------------------------------------------------------------
 
-// "pad each row of 32 words by one word", if that ends all conflicts; else "". A row is as long as the source says, or
-// else as lanes are apart, by at least once round the banks.
+// "pad each row of 32 words by one word" if that removes all conflicts, otherwise "". The length of a row is known from
+// the source, or else is the distance of lanes, if that is at least the width of all banks.
 std::string padding_that_helps(const simt::Site& site, const Example& example, int least) {
   const std::uint64_t row =
       site.row_bytes > 0 ? site.row_bytes : std::uint64_t(std::max<std::int64_t>(0, example.distance));
@@ -84,9 +84,9 @@ std::string advice_on_shared(const simt::Site& site, const Example& example) {
     std::string instead = padding_that_helps(site, example, least);
     if (instead.empty())
       instead = example.distance > site.width && example.distance < 128
-                    ? fmt::format("neighbouring lanes are {} words apart: let them take neighbouring words",
+                    ? fmt::format("neighbouring lanes are {} words apart: let them access neighbouring words",
                                   example.distance / 4)
-                    : "let the lanes of a warp want different banks (chapter 10 swizzles)";
+                    : "let the lanes of a warp access different banks (chapter 10 swizzles)";
     return fmt::format("{} wavefronts, where {} would do: {} different words lie in one bank; {}",
                        format_number(average), least, simt::rules::bank_passes(example.access, 0, 32), instead);
   }
@@ -99,14 +99,14 @@ std::string advice_on_shared(const simt::Site& site, const Example& example) {
         "no bank conflict, but {} for {}; keep values in registers and let a thread compute more results from them "
         "(chapters 04 and 05)",
         counted(std::uint64_t(wavefronts), "wavefront"), counted(words, "different word"));
-  return "no bank conflict, and all banks deliver; only fewer accesses would cost less";
+  return "no bank conflict, and all banks are used; only fewer accesses would cost less";
 }
 
 // --- Global memory ---------------------------------------------------------------------------------------------------
 
 std::string advice_on_atomic(const Example& example) {
   if (example.addresses.size() == example.lanes())
-    return "each lane updates an element of its own; only fewer updates would cost less";
+    return "each lane updates a different element; only fewer updates would cost less";
   return fmt::format(
       "{} update {}, and those of one element wait for each other; reduce in the warp first (__shfl_down_sync, "
       "__reduce_add_sync) and let one lane update",
@@ -117,12 +117,12 @@ std::string advice_on_scattered(const simt::Site& site, const Example& example) 
   const char* const verb = site.op == simt::Op::load ? "load" : "store";
   if (!example.regular)
     return fmt::format(
-        "the lanes' elements lie apart; let neighbouring threads (threadIdx.x) {} neighbouring elements, through "
-        "shared memory if need be",
+        "the lanes' elements are scattered; let neighbouring threads (threadIdx.x) {} neighbouring elements, through "
+        "shared memory if necessary",
         verb);
   if (example.distance == site.width)
     return fmt::format(
-        "the first byte lies {} bytes after the beginning of a sector; let warps begin at multiples of 32 bytes",
+        "the first byte is {} bytes after the start of a sector; let warps begin at multiples of 32 bytes",
         *example.addresses.begin() % 32);
   const std::int64_t bytes = std::abs(example.distance);
   if (bytes > site.width && std::size_t(bytes) == site.element_bytes)
@@ -158,9 +158,9 @@ std::string advice_on_global(const simt::Counts& counts, const simt::Site& site,
         "a block loads each of its sectors {} times; keep in a register what a thread loads again, and "
         "in a tile of shared memory what several load (chapter 03)",
         format_number(times));
-  return fmt::format("its sectors are used as far as they go; {}",
-                     resource == "DRAM bytes" ? "only if the grid touched fewer bytes, it would cost less"
-                     : of_bytes ? "larger tiles would let fewer blocks move the same ones (chapters 03 to 05)"
+  return fmt::format("its sectors are fully used; {}",
+                     resource == "DRAM bytes" ? "it would cost less only if the grid touched fewer bytes"
+                     : of_bytes ? "with larger tiles, fewer blocks would move the same ones (chapters 03 to 05)"
                                 : "only fewer accesses would cost less");
 }
 
@@ -172,25 +172,25 @@ std::string advice_on_requests(const simt::Site& site, const Example& example) {
 
 // --- Advice ----------------------------------------------------------------------------------------------------------
 
-// "32 wavefronts, where 1 would do: 32 different words lie in one bank; pad each row of 32 words by one word": what
-// the lanes of a site do to the memory, by its first access of the sampled warp, and what keeps the resource less busy.
-// A padding has been tried: by the model's rules the changed addresses cost less.
+// "32 wavefronts, where 1 would do: 32 different words lie in one bank; pad each row of 32 words by one word": the
+// access pattern of a site, from the sampled warp's first access, and what would use the resource less. A padding is
+// only suggested if, by the model's rules, the changed addresses cost less.
 std::string advice(const simt::Counts& counts, std::size_t which, const std::string& resource) {
   const simt::Site& site = counts.sites[which];
   const Example example = example_of(counts, which);
-  if (example.lanes() == 0) return "block 0's first warp makes no such access: no example of its addresses was kept";
+  if (example.lanes() == 0) return "block 0's first warp makes no such access, so there is no example of addresses";
   std::string text = site.op == simt::Op::atomic         ? advice_on_atomic(example)
                      : resource == "issue slots"         ? advice_on_requests(site, example)
                      : site.space == simt::Space::shared ? advice_on_shared(site, example)
                                                          : advice_on_global(counts, site, example, resource);
   if (example.lanes() < 32)
-    text += fmt::format(" (of the warp that was looked at, {} took part)", counted(example.lanes(), "lane"));
+    text += fmt::format(" (in the sampled warp, {} took part)", counted(example.lanes(), "lane"));
   return text;
 }
 
 // --- Bounds ----------------------------------------------------------------------------------------------------------
 
-// What a site adds to a resource: cycles, requests, updates or sectors; 0: nothing, or no rule is known.
+// A site's use of a resource: cycles, requests, updates or sectors; 0: none, or no rule is known.
 double use_of(const simt::Site& site, const std::string& resource) {
   const bool updates = site.op == simt::Op::atomic && site.space == simt::Space::global;
   return resource == "L1"            ? double(site.l1_cycles)
@@ -201,7 +201,7 @@ double use_of(const simt::Site& site, const std::string& resource) {
                                      : double(site.sectors);
 }
 
-// Each SM that has a block has its own share of the SMs' resources; L2 and DRAM have one rate for all.
+// Only SMs that have a block contribute their resources; L2 and DRAM have one rate for the whole GPU.
 std::vector<Bound> bounds_of(const simt::Counts& counts, Rates rates, int sms, double flops) {
   rates.sms = sms;
   Work work = work_of(counts);

@@ -1,9 +1,9 @@
-// Clusters: blocks that run at the same time and access each other's shared memory. How they
-// are launched, and their instructions, named and implemented as in ptx_mbarrier.hpp.
+// Thread block clusters: blocks that run concurrently and access each other's shared memory.
+// Their launch, and their instructions, named and implemented as in ptx_mbarrier.hpp.
 //
-// A block must not access the shared memory of another before that has started, nor after it has
-// ended: a cluster barrier at either end of the kernel ensures that. CUDA C++ Programming Guide,
-// "Distributed Shared Memory".
+// A block must not access another block's shared memory before that block has started or after
+// it has exited; cluster barriers at the start and end of the kernel ensure this. CUDA C++
+// Programming Guide, "Distributed Shared Memory".
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 namespace tile {
 
-/// Throws std::invalid_argument for a grid that cannot be cut into such clusters, or clusters
-/// that not every GPU takes.
+/// Throws std::invalid_argument if the grid is not a whole number of clusters, or a cluster has
+/// more blocks than the portable maximum of 8.
 inline void require_clusters(dim3 grid, dim3 cluster) {
   const auto blocks = std::uint64_t(cluster.x) * cluster.y * cluster.z;
   if (blocks == 0 || blocks > 8)
     throw std::invalid_argument("a cluster of " + std::to_string(blocks) +
-                                " blocks: 1 to 8 are what every GPU with clusters takes");
+                                " blocks: every GPU with clusters supports 1 to 8");
   for (const auto& [name, extent, of_cluster] :
        {std::tuple{"grid.x", grid.x, cluster.x}, std::tuple{"grid.y", grid.y, cluster.y},
         std::tuple{"grid.z", grid.z, cluster.z}})
@@ -30,7 +30,7 @@ inline void require_clusters(dim3 grid, dim3 cluster) {
                                   " blocks of a cluster along it: round the grid up");
 }
 
-/// Launches `kernel` in clusters of so many blocks along x, y and z; else as launch().
+/// Launches `kernel` in clusters of `cluster` blocks, along x, y and z; else like launch().
 template <class... Parameters, class... Arguments>
 void launch_in_clusters(void (*kernel)(Parameters...), dim3 grid, dim3 cluster, dim3 block,
                         std::size_t shared_bytes, Arguments&&... arguments) {
@@ -59,7 +59,7 @@ void launch_in_clusters(void (*kernel)(Parameters...), dim3 grid, dim3 cluster, 
 
 namespace ptx {
 
-/// %cluster_ctarank: the number of this block within its cluster, x first. PTX ISA, "Special
+/// %cluster_ctarank: the rank of this block within its cluster, x first. PTX ISA, "Special
 /// Registers".
 [[nodiscard]] __device__ __forceinline__ std::uint32_t cluster_ctarank() {
   std::uint32_t rank = 0;
@@ -68,7 +68,7 @@ namespace ptx {
   return rank;
 }
 
-/// %cluster_nctarank: how many blocks the cluster has.
+/// %cluster_nctarank: the number of blocks in the cluster.
 [[nodiscard]] __device__ __forceinline__ std::uint32_t cluster_nctarank() {
   std::uint32_t blocks = 0;
   TILE_HOPPER_INSTRUCTION(blocks = simt::device::cluster_blocks(),
@@ -78,7 +78,7 @@ namespace ptx {
 }
 
 /// mapa: the address in the shared memory of block `rank` that corresponds to `shared` in this
-/// block's. Loads, stores and atomic operations take it like any other address.
+/// block's. Loads, stores and atomic operations accept it like any other address.
 template <class T>
 [[nodiscard]] __device__ __forceinline__ T* mapa(T* shared, std::uint32_t rank) {
   void* mapped = nullptr;
@@ -90,8 +90,8 @@ template <class T>
   return static_cast<T*>(mapped);
 }
 
-/// barrier.cluster.arrive: arrives at the cluster's barrier without waiting. What this thread
-/// did before is visible to all threads after the barrier.
+/// barrier.cluster.arrive: arrives at the cluster barrier without waiting. Earlier memory
+/// accesses of this thread are visible to all threads after the barrier.
 __device__ __forceinline__ void barrier_cluster_arrive() {
   TILE_HOPPER_INSTRUCTION(simt::device::arrive_at_cluster_barrier(),
                           "barrier.cluster.arrive.release;" ::
@@ -106,7 +106,7 @@ __device__ __forceinline__ void barrier_cluster_wait() {
                               : "memory");
 }
 
-/// mbarrier.arrive: one arrival at an mbarrier of any block of the cluster, as mapa gives it.
+/// mbarrier.arrive: one arrival at an mbarrier of any block of the cluster, addressed by mapa.
 __device__ __forceinline__ void mbarrier_arrive_cluster(std::uint64_t* mbarrier) {
   TILE_HOPPER_INSTRUCTION(simt::device::mbarrier_arrive(mbarrier, 0),
                           "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(
@@ -114,7 +114,7 @@ __device__ __forceinline__ void mbarrier_arrive_cluster(std::uint64_t* mbarrier)
                           : "memory");
 }
 
-/// mbarrier_wait_parity for an mbarrier at which other blocks arrive as well.
+/// mbarrier_wait_parity for an mbarrier at which other blocks also arrive.
 __device__ __forceinline__ void mbarrier_wait_parity_cluster(std::uint64_t* mbarrier,
                                                              std::uint32_t parity) {
   TILE_HOPPER_INSTRUCTION(
@@ -130,8 +130,8 @@ __device__ __forceinline__ void mbarrier_wait_parity_cluster(std::uint64_t* mbar
 }
 
 /// cp.async.bulk.tensor with .multicast::cluster: copies the box to each block of the cluster
-/// whose bit is set in `blocks`, at the offset that `shared` has in this block, and counts its
-/// bytes there at the mbarrier with the offset of `mbarrier`.
+/// whose bit is set in `blocks`, to the offset that `shared` has in this block, and counts its
+/// bytes at the mbarrier of that block with the same offset as `mbarrier`.
 __device__ __forceinline__ void cp_async_bulk_tensor_multicast(void* shared,
                                                                const CUtensorMap& map, int x,
                                                                int y, std::uint64_t* mbarrier,

@@ -1,8 +1,8 @@
-// cuda/: the words a kernel may use, on whichever machine the file is compiled for.
+// cuda/: what a kernel may use, on the GPU and on the model.
 //
-// In: a .cu file that includes this, or one of the headers of instructions. Out: for nvcc, CUDA; for
-// another compiler, calls of simt::device that common/sim answers. ptx*.hpp and cluster.hpp have
-// instructions by their names, tensor_map.hpp describes a matrix for TMA; words/ is the model's side.
+// In: a .cu file that includes this or an instruction header. Out: with nvcc, CUDA; otherwise
+// calls of simt::device, which common/sim implements. ptx*.hpp and cluster.hpp wrap PTX
+// instructions, tensor_map.hpp describes a matrix for TMA; words/ is for the model.
 #pragma once
 
 #include <concepts>
@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#if defined(__CUDACC__) && !defined(TILE_ON_MODEL)  // `tile count` says both
+#if defined(__CUDACC__) && !defined(TILE_ON_MODEL)  // `tile count` defines both
 #define TILE_ON_GPU 1
 #define TILE_ON_MODEL 0
 #include <cuda_bf16.h>
@@ -26,7 +26,7 @@
 namespace tile {
 
 #if TILE_ON_GPU
-/// Throws std::runtime_error naming `what` when a CUDA call did not succeed.
+/// Throws std::runtime_error naming `what` if a CUDA call failed.
 inline void cuda_check(cudaError_t status, const char* what) {
   if (status == cudaErrorNoKernelImageForDevice)
     throw std::runtime_error(
@@ -37,7 +37,7 @@ inline void cuda_check(cudaError_t status, const char* what) {
     throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
 }
 
-/// Above 48 KB of dynamic shared memory a kernel must opt in, says the CUDA Programming Guide.
+/// A kernel must opt in to more than 48 KB of dynamic shared memory (CUDA Programming Guide).
 template <class Kernel>
 void allow_shared(Kernel* kernel, std::size_t bytes) {
   if (bytes > 48 * 1024)
@@ -47,7 +47,7 @@ void allow_shared(Kernel* kernel, std::size_t bytes) {
 }
 #endif
 
-/// Throws std::invalid_argument for more blocks along y or z than CUDA launches.
+/// Throws std::invalid_argument for more than 65535 blocks along y or z, CUDA's limit.
 inline void require_launchable(dim3 grid) {
   for (const auto& [name, extent] : {std::pair{"grid.y", grid.y}, std::pair{"grid.z", grid.z}})
     if (extent > 65535)
@@ -58,10 +58,9 @@ inline void require_launchable(dim3 grid) {
 
 /// Launches `kernel` on the machine this file was compiled for.
 ///
-/// `shared_bytes` is the dynamic shared memory of a block. Launch errors (a block too large, too much
-/// shared memory) are thrown as std::runtime_error, a grid that no machine takes as
-/// std::invalid_argument. On the GPU the call is asynchronous; on the model it returns when
-/// the grid has run.
+/// `shared_bytes` is the dynamic shared memory of a block. Throws std::runtime_error if the
+/// launch fails (a block too large, too much shared memory), std::invalid_argument for a grid too
+/// large for any GPU. Asynchronous on the GPU; on the model it returns when the grid has run.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t shared_bytes,
             Arguments&&... arguments) {
@@ -77,7 +76,7 @@ void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t sh
 }
 
 #if TILE_ON_MODEL
-/// kernel<<<grid, block, shared bytes, stream>>>(arguments...) is compiled for the model as
+/// For the model, kernel<<<grid, block, shared bytes, stream>>>(arguments...) is rewritten to
 /// kernel->*Launch(grid, block, shared bytes, stream)(arguments...).
 struct Launch {
   dim3 grid, block;

@@ -1,4 +1,4 @@
-// A CUDA device, as far as this program was compiled for it, and its tensor maps.
+// The CUDA implementation of machine.hpp, and of the encoding of tensor maps.
 #include "common/cuda/cuda.hpp"
 #include "common/cuda/machine.hpp"
 #include "common/cuda/tensor_map.hpp"
@@ -14,7 +14,7 @@ int attribute(cudaDeviceAttr which) {
   return value;
 }
 
-// Ten times the compute capability whose instructions the kernels may use. A newer GPU runs them, too.
+// Ten times the compute capability that the kernels were compiled for. A newer GPU runs them, too.
 int compiled_for() {
   cudaFuncAttributes attributes{};
   cuda_check(cudaFuncGetAttributes(&attributes, compiled_as_all_kernels_are),
@@ -22,7 +22,7 @@ int compiled_for() {
   return attributes.ptxVersion;
 }
 
-// The driver's function is asked for at run time, so that nothing links with libcuda.
+// The driver's function is looked up at run time, so that nothing links with libcuda.
 using Encode = decltype(&cuTensorMapEncodeTiled);
 
 Encode find_encode() {
@@ -37,7 +37,7 @@ Encode find_encode() {
 #endif
   if (status != cudaSuccess || found != cudaDriverEntryPointSuccess || function == nullptr)
     throw std::runtime_error(
-        "this driver makes no tensor maps: they need CUDA 12 and a GPU of compute capability 9.0");
+        "this driver cannot make tensor maps: they need CUDA 12 and compute capability 9.0");
   return reinterpret_cast<Encode>(function);
 }
 
@@ -75,13 +75,13 @@ std::string description() {
 void* allocate(std::size_t bytes, std::size_t, const std::string& name) {
   void* memory = nullptr;
   const std::string size = std::to_string(bytes >> 20) + " MiB for " + name;
-  // Whole pages of 2 MiB, so that it begins with one: L1's tag banks depend on the address,
-  // and the model counts from 0.
+  // Whole pages of 2 MiB, so that the allocation begins at a page: L1's tag banks depend on the
+  // address, and the model counts from 0.
   constexpr std::size_t page = std::size_t(2) << 20;
   const cudaError_t status = cudaMalloc(&memory, (bytes + page - 1) / page * page);
   if (status == cudaErrorMemoryAllocation) {
-    cudaGetLastError();  // or the next launch would be blamed for it
-    throw OutOfMemory("the GPU has no " + size);
+    cudaGetLastError();  // clear the error, or the next launch would report it
+    throw OutOfMemory("the GPU is out of memory: cannot allocate " + size);
   }
   cuda_check(status, ("cudaMalloc of " + size).c_str());
   return memory;

@@ -1,6 +1,6 @@
-// Instructions by their own names, one function each: inline PTX on a GPU, what it does on the
-// model. CUDA C++ wraps some of them (__pipeline_memcpy_async, cuda::memcpy_async); here each
-// stands for itself, as the PTX ISA says what it does.
+// One function per PTX instruction, with the instruction's name: inline PTX on a GPU, its effect
+// on the model. CUDA C++ wraps some of them (__pipeline_memcpy_async, cuda::memcpy_async); here
+// each is used directly, with the semantics of the PTX ISA.
 #pragma once
 
 #include "common/cuda/cuda.hpp"
@@ -11,8 +11,8 @@ namespace tile::ptx {
 // PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy".
 
 /// cp.async.ca: starts a copy of 4, 8 or 16 bytes from global memory, through L1, to shared
-/// memory. Both addresses are multiples of BYTES. It is over for this thread when
-/// cp_async_wait_group says so, for others after a barrier besides.
+/// memory. Both addresses are multiples of BYTES. The data is visible to this thread after
+/// cp_async_wait_group, and to the other threads after a barrier that follows it.
 template <int BYTES>
 __device__ __forceinline__ void cp_async_ca(void* shared, const void* global) {
   static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "cp.async copies 4, 8 or 16 bytes");
@@ -26,7 +26,7 @@ __device__ __forceinline__ void cp_async_ca(void* shared, const void* global) {
 #endif
 }
 
-/// cp.async.cg: the same for 16 bytes, past L1.
+/// cp.async.cg: the same for 16 bytes, bypassing L1.
 __device__ __forceinline__ void cp_async_cg(void* shared, const void* global) {
 #if TILE_ON_GPU
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
@@ -38,8 +38,8 @@ __device__ __forceinline__ void cp_async_cg(void* shared, const void* global) {
 #endif
 }
 
-/// cp.async.commit_group: the copies that this thread has started since the last call are a
-/// group.
+/// cp.async.commit_group: commits the copies that this thread has started since the last call as
+/// a group.
 __device__ __forceinline__ void cp_async_commit_group() {
 #if TILE_ON_GPU
   asm volatile("cp.async.commit_group;" ::: "memory");
@@ -48,8 +48,8 @@ __device__ __forceinline__ void cp_async_commit_group() {
 #endif
 }
 
-/// cp.async.wait_group: waits until at most PENDING of this thread's groups, the latest, are
-/// under way.
+/// cp.async.wait_group: waits until at most the latest PENDING of this thread's groups are still
+/// pending.
 template <int PENDING>
 __device__ __forceinline__ void cp_async_wait_group() {
 #if TILE_ON_GPU
@@ -61,9 +61,9 @@ __device__ __forceinline__ void cp_async_wait_group() {
 // [/snippet copies]
 
 /// barrier.sync.aligned: waits until `threads` threads of the block, a multiple of 32, have
-/// arrived at barrier `number` (0 to 15), by this or by barrier_arrive; __syncthreads is number
-/// 0 with all threads. The threads of a warp must execute it together: the compiler relies on
-/// it, and treats the warp as converged after it. PTX ISA, "barrier".
+/// arrived at barrier `number` (0 to 15), by this or by barrier_arrive; __syncthreads is barrier
+/// 0 with all threads. All threads of a warp must execute it together: the compiler relies on
+/// that, and treats the warp as converged after it. PTX ISA, "barrier".
 __device__ __forceinline__ void barrier_sync_aligned(int number, int threads) {
 #if TILE_ON_GPU
   asm volatile("barrier.sync.aligned %0, %1;" ::"r"(number), "r"(threads) : "memory");

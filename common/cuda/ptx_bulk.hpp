@@ -1,11 +1,11 @@
-// Bulk copies, by the tensor memory accelerator (TMA), and how producer warps give registers
-// away. Named and implemented as in ptx_mbarrier.hpp; the host describes the matrix by
-// tensor_map.hpp.
+// Bulk asynchronous copies by the tensor memory accelerator (TMA), and setmaxnreg, with which
+// producer warps release registers. Named and implemented as in ptx_mbarrier.hpp; the host
+// describes the matrix with tensor_map.hpp.
 //
-// Each call is one copy, made by one thread. x counts columns, y rows; a box may lie partly or
-// wholly outside the matrix, and counts its full bytes all the same. It begins at a multiple of 16
-// bytes within a row; that of a load also at negative coordinates, that of a store not (measured on
-// an NVIDIA H200, which says "illegal instruction" otherwise).
+// Each call starts one copy, from one thread. x counts columns, y rows; a box may lie partly or
+// wholly outside the matrix, and its full size in bytes is counted all the same. It begins at a
+// multiple of 16 bytes within a row. Only a load may begin at negative coordinates: for a store an
+// NVIDIA H200 reports "illegal instruction" (measured).
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 namespace tile::ptx {
 
 // [snippet box]
-/// cp.async.bulk.tensor, global to shared memory: the box at (x, y) comes to `shared`, a
-/// multiple of 128 bytes, and its bytes count for the current phase of the mbarrier. PTX ISA,
+/// cp.async.bulk.tensor, global to shared memory: copies the box at (x, y) to `shared`, a
+/// multiple of 128 bytes; its bytes count for the current phase of the mbarrier. PTX ISA,
 /// "cp.async.bulk.tensor".
 __device__ __forceinline__ void cp_async_bulk_tensor(void* shared, const CUtensorMap& map,
                                                      int x, int y, std::uint64_t* mbarrier) {
@@ -33,7 +33,7 @@ __device__ __forceinline__ void cp_async_bulk_tensor(void* shared, const CUtenso
 }
 // [/snippet box]
 
-/// cp.async.bulk.tensor, shared to global memory: part of this thread's bulk group.
+/// cp.async.bulk.tensor, shared to global memory: joins this thread's next bulk group.
 __device__ __forceinline__ void cp_async_bulk_tensor(const CUtensorMap& map, int x, int y,
                                                      const void* shared) {
   TILE_HOPPER_INSTRUCTION(
@@ -44,7 +44,7 @@ __device__ __forceinline__ void cp_async_bulk_tensor(const CUtensorMap& map, int
       : "memory");
 }
 
-/// cp.async.bulk, global to shared memory: `bytes`, a multiple of 16 as are both addresses.
+/// cp.async.bulk, global to shared memory: `bytes` and both addresses are multiples of 16.
 __device__ __forceinline__ void cp_async_bulk(void* shared, const void* global,
                                               std::uint32_t bytes, std::uint64_t* mbarrier) {
   TILE_HOPPER_INSTRUCTION(
@@ -55,7 +55,7 @@ __device__ __forceinline__ void cp_async_bulk(void* shared, const void* global,
       : "memory");
 }
 
-/// cp.async.bulk, shared to global memory: part of this thread's bulk group.
+/// cp.async.bulk, shared to global memory: joins this thread's next bulk group.
 __device__ __forceinline__ void cp_async_bulk(void* global, const void* shared,
                                               std::uint32_t bytes) {
   TILE_HOPPER_INSTRUCTION(
@@ -65,15 +65,15 @@ __device__ __forceinline__ void cp_async_bulk(void* global, const void* shared,
       : "memory");
 }
 
-/// cp.async.bulk.commit_group: the copies out of shared memory that this thread has started
-/// since the last call are a group.
+/// cp.async.bulk.commit_group: commits the copies out of shared memory that this thread has
+/// started since the last call as a group.
 __device__ __forceinline__ void cp_async_bulk_commit_group() {
   TILE_HOPPER_INSTRUCTION(simt::device::commit_bulk_group(), "cp.async.bulk.commit_group;" ::
                               : "memory");
 }
 
-/// cp.async.bulk.wait_group: waits until at most PENDING of this thread's groups, the latest,
-/// are under way.
+/// cp.async.bulk.wait_group: waits until at most the latest PENDING of this thread's groups are
+/// still pending.
 template <int PENDING>
 __device__ __forceinline__ void cp_async_bulk_wait_group() {
   TILE_HOPPER_INSTRUCTION(simt::device::wait_for_bulk_groups(PENDING, false),
@@ -81,7 +81,7 @@ __device__ __forceinline__ void cp_async_bulk_wait_group() {
                           : "memory");
 }
 
-/// cp.async.bulk.wait_group.read: the same, but that they have read shared memory is enough.
+/// cp.async.bulk.wait_group.read: the same, but only until they have read shared memory.
 template <int PENDING>
 __device__ __forceinline__ void cp_async_bulk_wait_group_read() {
   TILE_HOPPER_INSTRUCTION(simt::device::wait_for_bulk_groups(PENDING, true),
@@ -90,9 +90,9 @@ __device__ __forceinline__ void cp_async_bulk_wait_group_read() {
 }
 
 // [snippet registers]
-/// setmaxnreg.inc: each thread of the warpgroup (four warps, from a multiple of four on) has
-/// REGISTERS registers from here on; it waits until the block has as many to give. Nothing
-/// where a program is compiled for another architecture than 90a, which alone has it. PTX ISA,
+/// setmaxnreg.inc: raises the registers of each thread of the warpgroup (four warps, the first
+/// a multiple of four) to REGISTERS; waits until the block has enough free. Compiles to nothing
+/// for architectures other than 90a, the only one with this instruction. PTX ISA,
 /// "setmaxnreg".
 template <int REGISTERS>
 __device__ __forceinline__ void setmaxnreg_inc() {
@@ -105,7 +105,7 @@ __device__ __forceinline__ void setmaxnreg_inc() {
 #endif
 }
 
-/// setmaxnreg.dec: the same for giving registers back.
+/// setmaxnreg.dec: lowers them, and releases the rest.
 template <int REGISTERS>
 __device__ __forceinline__ void setmaxnreg_dec() {
   static_assert(REGISTERS >= 24 && REGISTERS <= 256 && REGISTERS % 8 == 0,

@@ -1,23 +1,23 @@
 // mbarriers, barriers in shared memory that count arrivals and bytes, and the fences that they
-// need. A function for each instruction, with its name in the PTX ISA and libcu++'s cuda::ptx:
-// inline PTX on a GPU of compute capability 9.0 or newer, what it does on the model.
+// need. One function per instruction, named as in the PTX ISA and libcu++'s cuda::ptx: inline PTX
+// on a GPU of compute capability 9.0 or newer, its effect on the model.
 //
 // An mbarrier is an object of 8 bytes, `__shared__ std::uint64_t name`. Its phases are numbered
-// from 0. A phase is over when as many threads have arrived as mbarrier_init said, and as many
-// bytes have landed as were announced.
+// from 0. A phase completes when as many threads have arrived as mbarrier_init specified, and as
+// many bytes have landed as were expected (expect_tx).
 #pragma once
 
 #include <cstdint>
 
 #include "common/cuda/cuda.hpp"
 
-// Such an instruction; the architectures without it, which a kernel may be compiled for as well, trap.
+// Inline PTX that needs compute capability 9.0; compiled for an older architecture, it traps.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 #define TILE_HOPPER_ASM(...) asm volatile("trap;")
 #else
 #define TILE_HOPPER_ASM(...) asm volatile(__VA_ARGS__)
 #endif
-// The same on a GPU, what it does on the model.
+// The same on a GPU; on the model, the call that implements it.
 #if TILE_ON_GPU
 #define TILE_HOPPER_INSTRUCTION(model, ...) TILE_HOPPER_ASM(__VA_ARGS__)
 #else
@@ -27,13 +27,13 @@
 namespace tile::ptx {
 
 #if TILE_ON_GPU
-/// An address of shared memory as instructions take it.
+/// An address in shared memory, in the form that instructions take.
 __device__ __forceinline__ unsigned shared_address(const void* shared) {
   return unsigned(__cvta_generic_to_shared(shared));
 }
 #endif
 
-/// mbarrier.init: a new mbarrier whose phases take `count` arrivals.
+/// mbarrier.init: initialises an mbarrier whose phases need `count` arrivals.
 __device__ __forceinline__ void mbarrier_init(std::uint64_t* mbarrier, std::uint32_t count) {
   TILE_HOPPER_INSTRUCTION(
       simt::device::mbarrier_init(mbarrier, count),
@@ -41,7 +41,7 @@ __device__ __forceinline__ void mbarrier_init(std::uint64_t* mbarrier, std::uint
       : "memory");
 }
 
-/// mbarrier.arrive: one arrival. A thread that finds the phase over sees what this one did.
+/// mbarrier.arrive: one arrival. A thread that sees the phase complete sees this thread's writes.
 __device__ __forceinline__ void mbarrier_arrive(std::uint64_t* mbarrier) {
   TILE_HOPPER_INSTRUCTION(
       simt::device::mbarrier_arrive(mbarrier, 0),
@@ -50,7 +50,7 @@ __device__ __forceinline__ void mbarrier_arrive(std::uint64_t* mbarrier) {
 }
 
 // [snippet phases]
-/// mbarrier.arrive.expect_tx: announces bytes for the current phase, then arrives. PTX ISA,
+/// mbarrier.arrive.expect_tx: expects `bytes` in the current phase, then arrives. PTX ISA,
 /// "mbarrier.arrive".
 __device__ __forceinline__ void mbarrier_arrive_expect_tx(std::uint64_t* mbarrier,
                                                           std::uint32_t bytes) {
@@ -64,9 +64,9 @@ __device__ __forceinline__ void mbarrier_arrive_expect_tx(std::uint64_t* mbarrie
 #endif
 }
 
-/// mbarrier.try_wait.parity: whether the phase is over, the last one whose number has this
-/// parity: 0 for even, 1 for odd ones. It may wait for that, and may give up; before any phase
-/// is over it says yes to parity 1. PTX ISA, "mbarrier.try_wait".
+/// mbarrier.try_wait.parity: whether the latest phase of this parity (0 for even numbers, 1 for
+/// odd) is complete. It may wait for that, and may give up; while phase 0 is incomplete, it
+/// returns true for parity 1. PTX ISA, "mbarrier.try_wait".
 [[nodiscard]] __device__ __forceinline__ bool mbarrier_try_wait_parity(std::uint64_t* mbarrier,
                                                                        std::uint32_t parity) {
 #if TILE_ON_GPU
@@ -86,10 +86,10 @@ __device__ __forceinline__ void mbarrier_arrive_expect_tx(std::uint64_t* mbarrie
 #endif
 }
 
-/// Waits until the phase of this parity is over, however often that has to be tried. One piece
-/// of assembly on a GPU: a loop in C++ is one that a compiler must believe each thread of a
-/// warp leaves at a time of its own, and then it keeps nothing behind it in the registers that
-/// a warp has only once.
+/// Waits until the phase of this parity is complete: retries mbarrier.try_wait. On a GPU the
+/// loop is in the assembly. If it were in C++, the compiler would have to assume that the
+/// threads of a warp leave it at different times, and after it would keep nothing in uniform
+/// registers.
 __device__ __forceinline__ void mbarrier_wait_parity(std::uint64_t* mbarrier,
                                                      std::uint32_t parity) {
 #if TILE_ON_GPU
@@ -109,17 +109,17 @@ __device__ __forceinline__ void mbarrier_wait_parity(std::uint64_t* mbarrier,
 }
 // [/snippet phases]
 
-/// fence.mbarrier_init: after it and a barrier, bulk copies see the mbarriers that this thread
-/// has initialised. PTX ISA, "membar, fence".
+/// fence.mbarrier_init: after it and a barrier, the mbarriers that this thread has initialised
+/// are visible to bulk copies. PTX ISA, "membar, fence".
 __device__ __forceinline__ void fence_mbarrier_init() {
   TILE_HOPPER_INSTRUCTION(simt::device::fence_mbarrier_init(),
                           "fence.mbarrier_init.release.cluster;" ::
                               : "memory");
 }
 
-/// fence.proxy.async: orders what threads did before it and bulk copies do after it, or the
-/// reverse, in shared and global memory. PTX ISA, "membar, fence", and "Memory Consistency
-/// Model", proxies.
+/// fence.proxy.async: orders accesses of threads before it with those of bulk copies after it,
+/// and the reverse, in shared and global memory. PTX ISA, "membar, fence", and "Memory
+/// Consistency Model", proxies.
 __device__ __forceinline__ void fence_proxy_async() {
   TILE_HOPPER_INSTRUCTION(simt::device::fence_proxy_async(true), "fence.proxy.async;" ::
                               : "memory");

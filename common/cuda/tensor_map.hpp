@@ -1,5 +1,5 @@
 // Tensor maps: descriptions of a matrix that the tensor memory accelerator (TMA) copies box by
-// box. The host makes them and hands them to a kernel as parameters `const __grid_constant__
+// box. The host encodes them and passes them to a kernel as parameters `const __grid_constant__
 // CUtensorMap name`.
 #pragma once
 
@@ -13,14 +13,14 @@
 namespace tile {
 
 /// The span, in bytes, within which a copy permutes the 16-byte chunks of shared memory, so
-/// that a column of a box does not lie in few banks.
+/// that a column of a box is spread over the banks.
 enum class Swizzle : int { none = 0, bytes32 = 32, bytes64 = 64, bytes128 = 128 };
 
-/// The types of elements that tensor maps are made of here.
+/// The element types of tensor maps.
 enum class TensorElement { float32, float16, bfloat16 };
 constexpr int size_of(TensorElement e) { return e == TensorElement::float32 ? 4 : 2; }
 
-/// rows x cols elements, row-major with leading dimension ld, and the box that one copy takes.
+/// rows x cols elements, row-major with leading dimension ld, and the box that one copy moves.
 struct BoxedMatrix {
   int rows, cols;
   std::int64_t ld;
@@ -28,9 +28,9 @@ struct BoxedMatrix {
   Swizzle swizzle = Swizzle::none;
 };
 
-/// Throws std::invalid_argument, with one line for the first rule broken, unless a tensor map
-/// of it can be made: the rules of cuTensorMapEncodeTiled, and one more: a swizzled box is as
-/// wide as the span, for of narrower ones no layout is documented.
+/// Throws std::invalid_argument, with one line about the first rule broken, if the matrix has no
+/// tensor map. The rules are those of cuTensorMapEncodeTiled, and one more: a swizzled box is as
+/// wide as the span, because the layout of narrower ones is not documented.
 inline void require_encodable(const void* base, TensorElement element, const BoxedMatrix& m) {
   const int size = size_of(element), box_row_bytes = m.box_cols * size;
   const std::int64_t row_bytes = m.ld * size;
@@ -42,22 +42,22 @@ inline void require_encodable(const void* base, TensorElement element, const Box
                                   text(m.box_rows) + " x " + text(m.box_cols) + ": " + why);
   };
   require(m.rows >= 1 && m.cols >= 1, "it needs at least one row and one column");
-  require(m.ld >= m.cols, "the leading dimension is less than a row");
+  require(m.ld >= m.cols, "the leading dimension is less than the number of columns");
   require(reinterpret_cast<std::uintptr_t>(base) % 16 == 0,
           "it must begin at a multiple of 16 bytes");
   const std::string row = "a row begins " + text(row_bytes) + " bytes after the one before";
   require(row_bytes % 16 == 0, row + ", which must be a multiple of 16");
   require(row_bytes < std::int64_t(1) << 40, row + ", which must be less than 2^40");
   require(std::min(m.box_rows, m.box_cols) >= 1 && std::max(m.box_rows, m.box_cols) <= 256,
-          "the extents of a box are 1 to 256");
+          "each extent of a box must be 1 to 256");
   const std::string box_row = "a row of the box has " + text(box_row_bytes) + " bytes";
   require(box_row_bytes % 16 == 0, box_row + ", which must be a multiple of 16");
   require(m.swizzle == Swizzle::none || box_row_bytes == int(m.swizzle),
-          box_row + ", and a swizzle over " + text(int(m.swizzle)) + " needs as many");
+          box_row + ", but a swizzle of " + text(int(m.swizzle)) + " bytes needs as many");
 }
 
 namespace machine {
-/// Makes the tensor map, of 128 bytes, of a matrix that is encodable.
+/// Encodes the tensor map, 128 bytes at `map`, of a matrix that passes require_encodable.
 void encode_tensor_map(void* map, const void* base, TensorElement element,
                        const BoxedMatrix& matrix);
 }  // namespace machine
@@ -67,16 +67,16 @@ void encode_tensor_map(void* map, const void* base, TensorElement element,
 #if TILE_ON_GPU
 #include <cuda.h>
 #else
-/// What the model keeps in the place of a CUtensorMap.
+/// The model's CUtensorMap.
 struct alignas(64) simt::TensorMap : tile::BoxedMatrix {
   std::uintptr_t base = 0;
   std::uint32_t element = 0;  ///< bytes
-  bool encoded = false;       ///< made by tensor_map, and not just any bytes
+  bool encoded = false;       ///< whether tensor_map made it
 
   std::uint32_t row_of_box() const { return std::uint32_t(box_cols) * element; }  ///< bytes
   std::uint32_t bytes_of_box() const { return std::uint32_t(box_rows) * row_of_box(); }
 };
-static_assert(sizeof(simt::TensorMap) <= 128, "as large as a CUtensorMap at most");
+static_assert(sizeof(simt::TensorMap) <= 128, "it must fit into a CUtensorMap");
 using CUtensorMap = simt::TensorMap;
 #endif
 
@@ -86,15 +86,15 @@ template <class T>
 constexpr TensorElement element_of() {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, __half> ||
                     std::is_same_v<T, __nv_bfloat16>,
-                "tensor maps are of float, __half or __nv_bfloat16");
+                "the elements of a tensor map are float, __half or __nv_bfloat16");
   return std::is_same_v<T, float>    ? TensorElement::float32
          : std::is_same_v<T, __half> ? TensorElement::float16
                                      : TensorElement::bfloat16;
 }
 
-/// A tensor map of the matrix that begins at `base` in device memory. A copy loads 0 for
-/// elements outside of it, and stores none there. Throws std::invalid_argument where no map
-/// can be made; on a GPU also std::runtime_error where the driver refuses.
+/// A tensor map of the matrix that begins at `base` in device memory. Outside the matrix, a copy
+/// loads 0 and stores nothing. Throws std::invalid_argument if the matrix has no tensor map, and
+/// on a GPU std::runtime_error if the driver rejects it.
 template <class T>
 CUtensorMap tensor_map(const T* base, const BoxedMatrix& matrix) {
   require_encodable(base, element_of<T>(), matrix);
@@ -103,9 +103,9 @@ CUtensorMap tensor_map(const T* base, const BoxedMatrix& matrix) {
   return map;
 }
 
-/// The offset in shared memory, from a multiple of eight spans, of a byte that without
-/// swizzling would be at `offset`: the number of its 16-byte chunk within the span, xor as many
-/// bits of the number of its 128-byte line. CUDA Driver API, CUtensorMapSwizzle; CUDA C++
+/// The swizzled offset in shared memory, from a multiple of eight spans, of a byte whose offset
+/// without swizzling is `offset`: the index of its 16-byte chunk within the span is XORed with as
+/// many low bits of the index of its 128-byte line. CUDA Driver API, CUtensorMapSwizzle; CUDA C++
 /// Programming Guide, "Asynchronous Data Copies using the Tensor Memory Accelerator".
 constexpr __host__ __device__ unsigned swizzled(Swizzle swizzle, unsigned offset) {
   const unsigned chunks = unsigned(swizzle) / 16;

@@ -1,6 +1,6 @@
-// report/: the command line of a chapter's program (options.hpp, main.cpp), its tables and facts of what was predicted,
-// counted and measured, and the files for the book. This is the one header that a chapter includes: kernel vocabulary,
-// problems and checks, and the chapter's registration.
+// report/: the command line of a chapter's program (options.hpp, main.cpp), its tables and facts (predicted, counted,
+// measured), and the files for the book. This is the one header that a chapter includes, for CUDA, problems and checks,
+// and the chapter's registration.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -37,67 +37,65 @@ struct RateSink {
   void rate(const std::string& name, double value) { rates[name] = value; }
 };
 
-/// What a program reports: numbers for the prose, tables, and files for plots by their names.
+/// The report of a program: facts for the prose, tables, and data files for plots, by name.
 struct Report {
   Facts facts{};
   std::vector<Table> tables{};
   std::vector<std::pair<std::string, std::string>> files{};
 };
 
-/// What the program of one chapter does and no other's. The code for it stands beside the chapter's .cu.
+/// What only this chapter's program does. Its code is in files beside the chapter's .cu.
 struct Extension {
-  /// An option of the command line, and what the GPU's program then does in place of its report; it returns the exit
-  /// code.
+  /// An option of the command line, and the function that the GPU program then calls instead of its report; it returns
+  /// the exit code.
   struct Flag {
     std::string name, help;
     std::function<int(const Options&)> run;
   };
   std::vector<Flag> flags{};
-  std::function<void(Report&)> report{};  ///< on the model: adds what is the chapter's own
-  std::string step{};                     ///< what `tile bench` does besides timing: "tune", "sweep" or nothing
-  std::vector<Kernel>
-      timed_by_flags{};  ///< what `tile bench` makes a record of without these, unless Chapter has them, too
-  /// A kernel that starts others: --kernel may name it on the model, where `choice` says in a word or two what it
-  /// starts.
+  std::function<void(Report&)> report{};  ///< on the model: adds the chapter's own facts and tables
+  std::string step{};                     ///< an additional step of `tile bench`: "tune", "sweep" or ""
+  std::vector<Kernel> timed_by_flags{};   ///< kernels that only flags time: other records leave out their digests
+  /// A kernel that launches others: on the model --kernel may name it, and `choice` briefly describes what it launches.
   Kernel dispatcher{};
   std::string (*choice)(const Product&) = nullptr;
 };
 
-/// What a chapter's kernels are timed against.
+/// The baseline of a chapter's kernels.
 enum class Baseline {
   gemm_ex,  ///< cublasGemmEx as it comes
-  stronger  ///< also the fastest that cuBLASLt's heuristics suggest; the faster of the two counts
+  stronger  ///< the faster one of cublasGemmEx and the fastest that cuBLASLt's heuristics suggest
 };
 
 struct Chapter {
   int number;
   std::string title;
   std::vector<Kernel> kernels;
-  Case counted;            ///< the problem the model counts, and ncu is asked about
+  Case counted;            ///< the problem that the model counts and ncu profiles
   std::vector<int> sizes;  ///< cubes that ./tile bench times
-  /// Names for formulas in the prose, []{.predicted is="(BM + BN) * BK / NUM_THREADS"}; they have published figures of
-  /// GPUs as well.
+  /// Names for formulas in the prose, []{.predicted is="(BM + BN) * BK / NUM_THREADS"}, which may also use published
+  /// figures of GPUs.
   std::vector<std::pair<std::string, double>> constants{};
   void (*predict)(Facts&) = nullptr;           ///< predictions that need a loop or a search
   void (*measure_rates)(RateSink&) = nullptr;  ///< GPU only
-  void (*profile)() = nullptr;                 ///< GPU only: run once under a profiler, besides the kernels
-  /// A kernel that `profile` runs: facts about it start with `key`; its function's name contains `part_of_name`.
+  void (*profile)() = nullptr;                 ///< GPU only: also run under a profiler, once
+  /// A kernel that `profile` runs: keys of its facts start with `key`; its function's name contains `part_of_name`.
   struct Profiled {
     std::string key, part_of_name;
   };
   std::vector<Profiled> profiled{};
-  std::vector<int> profiled_pads{};  ///< the kernels are profiled with leading dimensions so much larger as well
+  std::vector<int> profiled_pads{};  ///< the kernels are also profiled with leading dimensions larger by these
   std::vector<Case> shapes{};        ///< other problems that ./tile bench times
-  /// What measure_rates gives, so that the prose can be checked without a GPU: a name for keys, a label for tables.
+  /// A rate that measure_rates reports, so that the prose can be checked without a GPU: its key, its label in tables.
   struct Rate {
     std::string name, label;
   };
   std::vector<Rate> rates{};
-  Baseline baseline = Baseline::gemm_ex;  ///< what ./tile bench times the kernels against
+  Baseline baseline = Baseline::gemm_ex;  ///< the baseline of ./tile bench
   Extension extension{};
 };
 
-/// The chapter that this program is about. Defined once per program, by TILE_CHAPTER.
+/// The chapter of this program. Defined once per program, by TILE_CHAPTER.
 const Chapter& this_chapter();
 #define TILE_CHAPTER(...)                                    \
   const char* tile::this_chapter_file() { return __FILE__; } \

@@ -1,5 +1,5 @@
-// All facts of a chapter's program: predicted, counted and measured, in the order of the sections below. A fact that is
-// a number of a record is a row of a table of Field; what it takes arithmetic to derive follows the table.
+// All facts of a chapter's program: predicted, counted and measured, in the order of the sections below. Numbers taken
+// from a record are rows of a table of Field; those that need arithmetic follow the table.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,11 +21,11 @@
 namespace tile {
 namespace {
 
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();  // and what is computed from it
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();  // propagates through arithmetic
 
 int sms_of(const Record* record) { return record == nullptr ? 0 : record->at("sms").get<int>(); }
 
-// ---- What the model counted
+// ---- Counts of the model
 
 void add_site_facts(Facts& facts, const std::string& key, const simt::Site& s) {
   const double requests = double(s.requests);
@@ -91,7 +91,7 @@ void add_ceilings(Facts& facts, const std::string& prefix, const std::string& ki
   facts.text(prefix + "resource", kind, found.front().resource);
 }
 
-// Facts `<kernel>.<size>.ceiling.*`, `.compiled.*` and `.intensity.*`, of a size that the kernel's tiles divide.
+// Facts `<kernel>.<size>.ceiling.*`, `.compiled.*` and `.intensity.*`, for a size that the kernel's tiles divide.
 void add_ceiling_facts(Facts& facts, const CountedKernel& k, int size, const std::vector<Record>& records,
                        const Rates& rates) {
   const Case at = cube(k.kernel, size);
@@ -110,7 +110,7 @@ void add_ceiling_facts(Facts& facts, const CountedKernel& k, int size, const std
   add_ceilings(facts, prefix + "ceiling.", "counted", ceilings(*work, rates));
 }
 
-// ---- What a GPU measured: the GPU itself, rates, and for each kernel counters, profile, machine code and times
+// ---- Measurements: the GPU itself, rates, and for each kernel counters, profile, machine code and times
 
 void add_gpu_facts(Facts& facts, const Record* record) {
   for (const char* field : {"gpu", "date", "driver", "cuda"})
@@ -129,7 +129,7 @@ void add_rate_facts(Facts& facts, const Record* record) {
   }
 }
 
-// `entry` is the kernel's in a record, or null.
+// `entry` is the kernel's entry in a record, or null.
 void add_counter_facts(Facts& facts, const std::string& kernel, const Record* entry) {
   for (const Counter& counter : counters())
     add_measured(facts, fmt::format("{}.ncu.{}", kernel, counter.key),
@@ -140,7 +140,7 @@ void add_counter_facts(Facts& facts, const std::string& kernel, const Record* en
   add_measured(facts, kernel + ".ncu.shared_store_wavefronts.high", range ? range->high : unknown, 0);
 }
 
-/// Of a record: the instructions of a kernel, or of its main loop, by opcode; its profile, if any; the GPU's SMs.
+/// From a record: the instructions of a kernel or its main loop, by opcode; its profile, if any; the GPU's SMs.
 struct MachineCode {
   const Record* tally;
   const Record* profile;
@@ -155,12 +155,12 @@ struct MachineCode {
     return sum;
   }
   double profiled(const char* name) const { return profile == nullptr ? unknown : profile->value(name, unknown); }
-  // How long an iteration of the loop takes a warp if its instructions take as long as the kernel's average. A quotient
-  // of sums over all schedulers: the profiler rounds averages to two digits.
+  // The cycles of a warp for an iteration of the loop if its instructions take as long as the kernel's average. A
+  // quotient of sums over all schedulers, because the profiler rounds averages to two digits.
   double iteration_cycles() const {
     return profiled(metric("all_warps")) / profiled(metric("all_issue_active")) * (*this)("all");
   }
-  // How long the busier register bank is busy meanwhile: every warp of the scheduler makes an iteration.
+  // How long the busier register bank is busy meanwhile, when every warp of the scheduler executes an iteration.
   double bank_cycles_of_all_warps() const {
     return profiled(metric("all_warps")) / (GpuSpec::schedulers * sms) * (*this)("bank_cycles");
   }
@@ -198,7 +198,7 @@ void add_machine_code_facts(Facts& facts, const std::string& name, const Record*
     for (const std::string& opcode : tallied) give(opcode, 0, [&](auto& n) { return n(opcode); });
     if (group == "sass") continue;
     for (const MachineCodeFact& fact : of_main_loop) give(fact.key, fact.decimals, fact.value);
-    for (const std::string instruction :  // how many FFMA stand before it
+    for (const std::string instruction :  // how many FFMA precede it
          {"ldg_first", "ldg_last", "copy_first", "copy_last", "sts_first", "sts_last", "bar_first", "bar_last"}) {
       give(instruction, 0, [&](auto& n) { return n.if_known(instruction); });
       give(instruction + "_percent", 0, [&](auto& n) { return 100 * n.if_known(instruction) / n("FFMA"); });
@@ -225,7 +225,7 @@ const std::vector<Field> of_stronger_baseline{{"lt_asked", "/lt_search/asked", 0
 const std::vector<Field> of_clocks{
     {"lowest_mhz", "/clocks/sm_mhz/0", 0}, {"mhz", "/clocks/sm_mhz/1", 0}, {"highest_power_w", "/clocks/power_w/2", 0}};
 
-// Facts `<kernel>.<problem>.*` of each problem that the chapter times.
+// Facts `<kernel>.<problem>.*` for each problem that the chapter times.
 void add_run_facts(Facts& facts, const std::string& kernel, const Record* record) {
   for (const Case& c : timed_problems()) {
     const Record* run = record == nullptr ? nullptr : find_run(*record, kernel, c.problem());
@@ -241,7 +241,7 @@ void add_run_facts(Facts& facts, const std::string& kernel, const Record* record
   }
 }
 
-// A kernel of the chapter: what it was compiled to, counted, profiled and timed.
+// Facts about a kernel of the chapter: machine code, counters, profile and times.
 void add_kernel_facts(Facts& facts, const std::string& kernel, const Record* record) {
   const Record* const entry = record == nullptr ? nullptr : find_kernel(*record, kernel);
   add_fields(
@@ -256,7 +256,7 @@ void add_kernel_facts(Facts& facts, const std::string& kernel, const Record* rec
   add_run_facts(facts, kernel, record);
 }
 
-// A function that Chapter::profile runs besides the chapter's kernels.
+// Facts about a function that Chapter::profile runs in addition to the chapter's kernels.
 void add_profiled_facts(Facts& facts, const Chapter::Profiled& profiled, const Record* record) {
   const Record* entry = nullptr;
   std::string function = pending;
@@ -281,7 +281,7 @@ void add_profiled_facts(Facts& facts, const Chapter::Profiled& profiled, const R
   give(".profile.dram_written_mb", "profile", metric("dram_written"), -1, 1e-6);
 }
 
-// Files of key,value: what a chapter's programs gave on a GPU besides its records, each with a head that says how.
+// Files of key,value: other measurements of a chapter's programs on a GPU, each with a head that explains them.
 void add_measurements_beside_records(Facts& facts) {
   const auto directory = chapter_directory() / "measured";
   if (!std::filesystem::is_directory(directory)) return;

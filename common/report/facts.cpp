@@ -18,7 +18,7 @@
 namespace tile {
 namespace {
 
-// Parts of a word, as underscores separate them; those of one letter are units only after something: power_w.
+// Units by parts of a word, separated by underscores; single letters are units only after another part: power_w.
 const std::map<std::string, std::string> units = [] {
   std::istringstream pairs(
       "tflops TFLOP/s ceiling TFLOP/s gflops GFLOP/s gflop GFLOP gbs GB/s bytes B kb KB mb MB gb GB seconds s ms ms us "
@@ -28,7 +28,7 @@ const std::map<std::string, std::string> units = [] {
   for (std::string part, unit; pairs >> part >> unit;) units[part] = unit;
   return units;
 }();
-// What a ceiling can follow from, in keys: `ceiling.l2`, `compiled.l2`.
+// The resources of ceilings in keys: `ceiling.l2`, `compiled.l2`.
 const std::set<std::string> resources{"ffma", "issue", "register", "l1", "banks", "l2", "dram", "tightest"};
 
 std::string unit_of_word(const std::string& word) {
@@ -88,7 +88,7 @@ void Facts::measured_in(const std::filesystem::path& file) {
     double value = 0;
     const auto [end, error] = std::from_chars(line.data() + comma + 1, last, value);
     if (end != last || error != std::errc())
-      throw std::runtime_error(fmt::format("{}, line {}: not a key, a comma and a number", file.string(), number));
+      throw std::runtime_error(fmt::format("{}, line {}: write a key, a comma and a number", file.string(), number));
     measured(line.substr(0, comma), value, -1, {file.c_str(), number});
   }
 }
@@ -129,7 +129,7 @@ void Table::print(std::size_t most) const {
       right[i] = right[i] && numeric(row[i]);
     }
   }
-  // Columns that do not fit come in lines of their own, after the first column again.
+  // Columns that do not fit are printed as a further table, which repeats the first column.
   std::size_t begin = 1, end = 1;
   do {
     for (std::size_t width = widths[0] + 2; end < header.size(); ++end)

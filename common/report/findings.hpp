@@ -1,4 +1,4 @@
-// What the model's program of a chapter makes of counts and records: tables (tables.cpp), facts for the prose
+// The output of a chapter's model program from counts and records: tables (tables.cpp), facts for the prose
 // (chapter_facts.cpp), and traces for figures (traces.cpp), put together by report_model.cpp; see emitted.tsv.
 #pragma once
 
@@ -15,15 +15,15 @@
 
 namespace tile {
 
-/// A kernel, the problem it ran on, and what the model counted.
+/// A kernel, the problem it ran on, and the model's counts.
 struct CountedKernel {
   Kernel kernel;
   Case problem;
   simt::Counts counts;
-  std::optional<CountedWork> shallow{};  ///< of the same problem with less depth, if it was asked for
+  std::optional<CountedWork> shallow{};  ///< for the same problem with smaller K, if it was requested
 };
 
-/// Everything that tables and facts are made of. Records: the reference GPU's first.
+/// The data of all tables and facts. Records: the reference GPU's first.
 struct Findings {
   Case problem;
   std::vector<CountedKernel> kernels{};
@@ -40,27 +40,27 @@ const Record* entry_of(const std::string& kernel, const std::vector<Record>& rec
 
 /// Throws UsageError for a problem that would take the model minutes.
 void require_countable(const Case& c);
-/// The work of a kernel at depth K of a problem that otherwise, strides included, is the same.
+/// The work of a kernel on the same problem, including its strides, but with depth K.
 CountedWork count_at_depth(const Kernel& kernel, const Case& problem, int K);
-/// The work of a counted kernel at `to`: what was counted, if it is that problem, or else what follows from two depths.
-/// Nothing where tiles do not divide either problem, or only one depth was counted.
+/// The work of a counted kernel at `to`: its counts if it is that problem, otherwise extrapolated from two depths.
+/// Nothing if tiles do not divide both problems, or only one depth was counted.
 std::optional<Work> work_at(const Case& to, const CountedKernel& k);
-/// The same of what nvcc made of the kernel, by the first record; nothing where that does not know.
+/// The same for the kernel's machine code, by the first record; nothing if the record lacks data.
 std::optional<Work> work_as_compiled_at(const Case& to, const CountedKernel& k, const std::vector<Record>& records);
-/// The size that kernels were profiled at, where a record says so, and else the largest that is timed.
+/// The size at which kernels were profiled, if a record says so, otherwise the largest that is timed.
 int size_of_profile(const std::vector<Record>& records);
-/// The rates that ceilings are computed from, as chapter 00 measured them.
+/// The rates from which ceilings are computed, as measured by chapter 00.
 Rates reference_rates();
 /// "512 x 512 x 512".
 std::string extents(const Case& c);
-/// A cube of a kernel's types.
+/// A cube with a kernel's types.
 Case cube(const Kernel& kernel, int size);
-/// Whether two cases pose the same problem; what fills the matrices does not matter.
+/// Whether two cases have the same problem; the values of the matrices do not matter.
 bool same_problem(const Case& a, const Case& b);
 
-/// All of the chapter's tables; those of times show the `chosen` kernels.
+/// All tables of the chapter; those of times show the `chosen` kernels.
 std::vector<Table> tables_of(const Findings& found, const std::vector<Kernel>& chosen);
-/// A metric of Nsight Compute's profile, as a row of its table shows it and facts call it, times `factor`.
+/// A metric of Nsight Compute's profile, times `factor`: its label in the table, and its name in facts.
 struct ProfileMetric {
   const char *label, *key, *metric;
   int decimals = -1;
@@ -68,23 +68,23 @@ struct ProfileMetric {
 };
 extern const std::vector<ProfileMetric> profile_metrics;
 
-/// All of the chapter's facts. Those of kind "measured" have the same keys whether there is a record or not.
+/// All facts of the chapter. Those of kind "measured" have the same keys whether there is a record or not.
 Facts facts_of(const Findings& found);
-/// Facts `<name>.profile.*` of one profiled run on a GPU of so many SMs; not yet measured when `profile` is null.
+/// Facts `<name>.profile.*` of one profiled run on a GPU with `sms` SMs; not yet measured if `profile` is null.
 void add_profile_facts(Facts& facts, const std::string& name, const Record* profile, int sms);
 
-/// The field of a record's part, by its JSON pointer, times `factor`. Nothing without a part, or where it lacks that.
+/// A field of a part of a record, by its JSON pointer, times `factor`. Nothing without the part or the field.
 std::optional<double> number_at(const Record* part, const std::string& pointer, double factor = 1);
-/// A part of a part of a record, or null.
+/// A nested part of a record, or null.
 const Record* part_of(const Record* part, const std::string& name);
-/// A field of a record's part as tables show it: a text, or a number.
+/// Fields of a record as tables show them: a text, or a number.
 std::string text_at(const Record& record, const char* field);
 std::string shown(const Record* part, const std::string& field, int decimals = -1,
                   const std::string& otherwise = pending, double factor = 1);
-/// A measured fact; not yet measured without a value, or with one that is not finite.
+/// Adds a measured fact; not yet measured if there is no value, or it is not finite.
 void add_measured(Facts& facts, const std::string& key, std::optional<double> value, int decimals = -1,
                   Place place = Place::here());
-/// What a fact `key` is in a record: `factor` times the number at `pointer`.
+/// How a fact `key` is taken from a record: `factor` times the number at `pointer`.
 struct Field {
   const char *key, *pointer;
   int decimals = -1;
@@ -98,7 +98,7 @@ void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesyste
 /// Prints the source lines that access memory, each with its counts.
 void print_lines(const std::vector<CountedKernel>& kernels);
 
-/// What this program says of itself (`--describe`, see bench/programs.hpp), with what was counted on the chapter's problem.
+/// This program's description of itself (`--describe`, see bench/programs.hpp), with counts on the chapter's problem.
 Record describe_program(const std::vector<CountedKernel>& counted);
 
 }  // namespace tile

@@ -79,12 +79,12 @@ Options parse(int argc, char** argv) {
                            chapter.title),
                fmt::format("chapter{:02}", chapter.number)};
   Options o;
-  // CLI11 takes an empty text for a value, and `--test ""` would then be no test at all, which runs everything.
+  // CLI11 accepts an empty text as a value, and `--test ""` would then name no test, which runs everything.
   const CLI::Validator not_empty([](std::string& s) { return s.empty() ? "needs a value that is not empty" : ""; }, "");
   const auto text = [&](const char* name, auto& value, const char* help) {
     return app.add_option(name, value, help)->check(not_empty);
   };
-  text("--on", o.on, "machine: gpu or model (default: gpu where there is one)")->check(CLI::IsMember({"gpu", "model"}));
+  text("--on", o.on, "machine: gpu or model (default: gpu if there is one)")->check(CLI::IsMember({"gpu", "model"}));
   Case problem = chapter.counted;
   std::vector<CLI::Option*> of_problem, of_times;
   if (!chapter.kernels.empty()) {
@@ -92,7 +92,7 @@ Options parse(int argc, char** argv) {
     const auto cube = [&](int size) { problem.M = problem.N = problem.K = size; };
     const auto fill = [&problem](const std::string& name) { problem.fill = fills.at(name); };
     of_problem = {
-        // --size first: what is set of one extent counts after it
+        // --size first, so that options for one extent override it
         app.add_option_function<int>("--size", cube, "M = N = K; the model takes up to about 1024")->check(extent),
         app.add_option("--m", problem.M, "rows of A and C")->check(extent),
         app.add_option("--n", problem.N, "columns of B and C")->check(extent),
@@ -102,10 +102,10 @@ Options parse(int argc, char** argv) {
         app.add_option("--alpha", problem.alpha, "factor of A*B (default 1)")->check(CLI::TypeValidator<float>()),
         app.add_option("--beta", problem.beta, "factor of C (default 0: C is not read)")
             ->check(CLI::TypeValidator<float>()),
-        app.add_option_function<std::string>("--data", fill, "what A and B hold: random (default), integers or zeros")
+        app.add_option_function<std::string>("--data", fill, "values of A and B: random (default), integers or zeros")
             ->check(CLI::IsMember(&fills))};
-    of_times.push_back(
-        app.add_flag("--warm", o.warm, "time a single copy of the operands, so that the L2 keeps what fits (GPU)"));
+    of_times.push_back(app.add_flag("--warm", o.warm,
+                                    "time a single copy of the operands, so that the L2 keeps as much as fits (GPU)"));
     text("--kernel", o.kernel, "only this kernel");
   }
   app.add_flag("--lines", o.lines, "also print the counts by source line (model)");
@@ -117,14 +117,14 @@ Options parse(int argc, char** argv) {
   for (const Extension::Flag& flag : chapter.extension.flags)
     of_times.push_back(app.add_flag_callback(
         flag.name, [&] { o.flag = &flag; }, flag.help));
-  for (auto* one : of_times)  // a record is of a cold L2, and of one kind
+  for (auto* one : of_times)  // a record is measured with a cold L2, and has one kind
     for (auto* other : of_times)
       if (one != other) one->excludes(other);
   auto* once = app.add_flag("--once", o.once,
                             "run every kernel, or the chosen one, once at the counted size, for a profiler (GPU)");
   app.add_option("--repeat", o.repeat, "with --once: this many times")->needs(once)->check(CLI::Range(1, 100));
   text("--emit", o.emit, "write facts, tables and traces for the book into a directory");
-  text("--describe", o.describe, "print what tile-record needs to know of this program, with or without counts")
+  text("--describe", o.describe, "print this program's description for tile-record, with or without counts")
       ->check(CLI::IsMember({"program", "counts"}));
   text("--record", o.record, "")->group("");
   try {
@@ -188,7 +188,7 @@ std::vector<Kernel> chosen_kernels(const Options& options) {
   const Kernel& dispatcher = this_chapter().extension.dispatcher;
   if (dispatcher.name == options.kernel && machine::kind() == "gpu")
     throw UsageError(
-        fmt::format("{0} starts other kernels: --on model --kernel {0} says which it chooses", dispatcher.name));
+        fmt::format("{0} launches other kernels: --on model --kernel {0} says which ones", dispatcher.name));
   if (dispatcher.name == options.kernel) return {dispatcher};
   throw UsageError(fmt::format("this chapter has no kernel '{}'; it has {}", options.kernel, names));
 }
@@ -215,7 +215,7 @@ int main(int argc, char** argv) {
   const auto complain = [&](const std::string& what, int code) {
     std::fflush(stdout);
     fmt::print(stderr, "{}: {}\n", std::filesystem::path(argv[0]).filename().string(),
-               what);  // it may be of this_chapter()
+               what);  // this_chapter() itself may have thrown
     return code;
   };
   try {
@@ -223,7 +223,7 @@ int main(int argc, char** argv) {
   } catch (const tile::UsageError& e) {
     return complain(e.what(), 2);
   } catch (const std::bad_alloc&) {
-    return complain("not enough memory for a problem of this size; choose a smaller one", 1);
+    return complain("not enough memory for a problem of this size: choose a smaller one", 1);
   } catch (const std::exception& e) {
     return complain(e.what(), 1);
   }

@@ -1,5 +1,5 @@
-// A chapter on a GPU: times its kernels; the tables are the model program's work. In: the
-// options, the chapter. Out: a record in a file, or one in memory that the model program reads.
+// A chapter on a GPU: times its kernels; the model program makes the tables. In: the options, the chapter. Out: a
+// record on disk, or one in memory that the model program reads.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@
 namespace tile {
 namespace {
 
-// A record of `kernels` at `problems`, and of the chapter's rates. Progress goes to stderr.
+// Measures a record of `kernels` at `problems`, and the chapter's rates. Progress goes to stderr.
 Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& problems, L2 l2 = L2::cold) {
   require_plain_cublas();
   Record record = describe_gpu();
@@ -61,7 +61,7 @@ Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& prob
   return record;
 }
 
-// The name of a file that holds a record and is on no disk, for a program that takes this one's place.
+// Writes a record to a file in memory, for the program that replaces this one. Returns its name.
 std::string in_memory(const Record& record) {
   const int file = memfd_create("record", 0);
   const std::string text = record.dump();
@@ -70,7 +70,7 @@ std::string in_memory(const Record& record) {
   return fmt::format("/dev/fd/{}", file);
 }
 
-// For a profiler: every kernel of the chapter and what else it profiles, or the chosen kernel alone.
+// For a profiler: runs every kernel of the chapter and its `profile`, or only the chosen kernel.
 void run_once(const Options& options) {
   for (const Kernel& kernel : chosen_kernels(options)) {
     const BoundCase bound(kernel, options.problem.value_or(this_chapter().counted));
@@ -101,13 +101,13 @@ int run_chapter(const Options& options) {
   } else if (options.bench) {
     save_record(options.out, measure(chosen_kernels(options), timed_problems()));
   } else if (options.describe.empty() && options.emit.empty()) {
-    // Time now, then let the model program put counts, records and this run side by side.
+    // Time now, then let the model program show counts, records and this run side by side.
     fmt::print("on: {}\n", machine::description());
     Case c = options.problem.value_or(chapter.counted);
     if (!options.problem && !chapter.sizes.empty()) c.M = c.N = c.K = chapter.sizes.back();
     if (c.fill != Fill::random)
       fmt::print("A and B hold {}\n", c.fill == Fill::zeros ? "zeros" : "small whole numbers");
-    if (options.warm) fmt::print("the L2 keeps what fits of one copy of the operands\n");
+    if (options.warm) fmt::print("the L2 keeps as much of one copy of the operands as fits\n");
     const Record record = measure(chosen_kernels(options), {c}, options.warm ? L2::warm : L2::cold);
     std::vector<std::string> arguments{"--record", in_memory(record)};
     if (!options.kernel.empty()) arguments.insert(arguments.end(), {"--kernel", options.kernel});

@@ -1,5 +1,5 @@
-// A chapter on the SIMT model: counts its kernels and puts predicted, counted and measured side by side. In: the
-// options, the chapter, its records. Out: tables on stdout, or what the book needs in a directory.
+// A chapter on the SIMT model: counts its kernels and shows predictions, counts and measurements side by side. In: the
+// options, the chapter, its records. Out: tables on stdout, or the files for the book in a directory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ constexpr double most_multiply_adds = 3e9;  // about a minute on two cores
 
 bool whole_tiles_fit(const Kernel& kernel, const Case& c) {
   const Tile& tile = kernel.tile;
-  if (tile.BM == 0) return false;  // it starts other kernels, each with tiles of its own
+  if (tile.BM == 0) return false;  // it launches other kernels, each with its own tiles
   return c.M % tile.BM == 0 && c.N % tile.BN == 0 && c.K % tile.BK == 0;
 }
 
@@ -44,7 +44,7 @@ std::vector<CountedKernel> count_kernels(const std::vector<Kernel>& kernels, con
   return counted;
 }
 
-// Writes above.tsv: which kernels were measured above which ceiling, of their source or of what nvcc made of it.
+// Writes above.tsv: the kernels that were measured above a ceiling, of their source or of their machine code.
 void emit_above(const Findings& found, const std::filesystem::path& directory) {
   auto out = open_for_writing(directory / "above.tsv");
   if (found.records.empty() || this_chapter().sizes.empty()) return;
@@ -64,7 +64,7 @@ void emit_above(const Findings& found, const std::filesystem::path& directory) {
   }
 }
 
-// The names that formulas on the chapter's page may use: its constants, and what is published of GPUs.
+// Writes the names that formulas on the chapter's page may use: its constants, and published figures of GPUs.
 void emit_constants(const std::filesystem::path& directory) {
   const auto& constants = this_chapter().constants;
   if (constants.empty()) return;
@@ -106,7 +106,7 @@ void require_countable(const Case& c) {
 CountedWork count_at_depth(const Kernel& kernel, const Case& problem, int K) {
   Case c = problem.of(kernel.types);
   c.K = K;
-  if (c.layout_A == Layout::rows) c.pads.A += problem.K - K;  // the strides stay
+  if (c.layout_A == Layout::rows) c.pads.A += problem.K - K;  // to keep the strides
   if (c.layout_B == Layout::columns) c.pads.B += problem.K - K;
   return {c, work_of(count(kernel, c), c)};
 }

@@ -37,12 +37,12 @@ Table table_of_sites(const CountedKernel& k) {
   return table;
 }
 
-// Each kernel's ceilings as it is written and as nvcc compiled it, next to what was measured: of the chapter's counted
-// problem at the size of which the first record knows most, of any other at that problem.
+// Each kernel's ceilings, for its source and as nvcc compiled it, next to the measured throughput: for the chapter's
+// counted problem at the size that was profiled, for any other problem at that problem.
 Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
   const Case counted = kernels.front().problem;
   const int size = size_of_profile(records);
-  const bool asked_for = !same_problem(counted, this_chapter().counted);  // then at that problem
+  const bool asked_for = !same_problem(counted, this_chapter().counted);  // by options: then at that problem
   const bool timed = !asked_for || same_problem(counted, Case{size, size, size});
   const Rates rates = reference_rates();
   const std::vector<std::string> resources{"FFMA issue", "issue slots", "register banks", "L1",
@@ -80,8 +80,8 @@ Table table_of_ceilings(const std::vector<CountedKernel>& kernels, const std::ve
   return table;
 }
 
-// A row for each counter that is not zero: counted, measured, and why they differ where they do. Nsight Compute was
-// asked about the chapter's counted problem; counts of another are not compared.
+// A row for each counter that is not zero: counted, measured, and why they differ if they do. Nsight Compute profiled
+// the chapter's counted problem; counts of another problem are not compared.
 Table table_of_counters(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
   const Case& problem = kernels.front().problem;
   const bool comparable = same_problem(problem, this_chapter().counted);
@@ -111,16 +111,16 @@ Table table_of_counters(const std::vector<CountedKernel>& kernels, const std::ve
   return table;
 }
 
-constexpr double small_stall = 0.02;  // of a warp's latency: what no kernel of a table exceeds is shown as one sum
+constexpr double small_stall = 0.02;  // of a warp's latency: smaller reasons in all kernels are shown as one sum
 
-// " at 4096 x 4096 x 4096", or nothing where no record knows.
+// " at 4096 x 4096 x 4096", or "" if no record has the size.
 std::string at_profiled_size(const std::vector<Record>& records) {
   if (records.empty() || !records.front().contains("profiled_size")) return "";
   const int size = records.front().at("profiled_size");
   return " at " + extents(Case{size, size, size});
 }
 
-// What was busy, and how much crossed the caches: a column for each kernel.
+// Utilization, and traffic through the caches: a column for each kernel.
 Table table_of_profile(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
   Table table{"profile", "Nsight Compute's metrics of one launch" + at_profiled_size(records), {"metric"}, {}};
   for (const CountedKernel& k : kernels) table.header.push_back(k.kernel.name);
@@ -133,7 +133,7 @@ Table table_of_profile(const std::vector<CountedKernel>& kernels, const std::vec
   return table;
 }
 
-// Where a warp's time goes, the largest reason of the first kernel first.
+// Stall reasons, the largest one of the first kernel first.
 Table table_of_stalls(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
   Table table{"stalls",
               "Stall reasons: how many cycles a warp spends on each between two issued instructions (Nsight Compute, "
@@ -169,7 +169,7 @@ Table table_of_stalls(const std::vector<CountedKernel>& kernels, const std::vect
   return table;
 }
 
-// The rates that this chapter measures, a column for each record.
+// The rates that this chapter measures, with a column for each record.
 Table table_of_rates(const std::vector<Record>& records) {
   Table table{"rates", "Rates of the GPU", {"rate"}, {}};
   for (const Record& record : records) table.header.push_back(text_at(record, "gpu") + ", " + text_at(record, "date"));
@@ -180,7 +180,7 @@ Table table_of_rates(const std::vector<Record>& records) {
   return table;
 }
 
-// What the GPU did during a run: the range of its SM clock, and why it was throttled if it was.
+// The range of the SM clock during a run, and the throttle reasons, if any.
 std::string clocks_during(const Record& run) {
   if (!number_at(&run, "/clocks/sm_mhz/0")) return pending;
   const std::string lowest = shown(&run, "clocks/sm_mhz/0", 0), highest = shown(&run, "clocks/sm_mhz/2", 0);
@@ -190,7 +190,7 @@ std::string clocks_during(const Record& run) {
   return throttled.empty() ? text : text + ", " + throttled;
 }
 
-// One table for all records; with more than one, the first column says which GPU.
+// One table for all records; if there are several, the first column names the GPU.
 Table table_of_runs(const std::vector<Kernel>& kernels, const std::vector<Record>& records, bool last_is_new) {
   Table table{"measured",
               "",

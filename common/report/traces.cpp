@@ -1,5 +1,5 @@
-// What kernels cost line by line, and which elements their sampled block touched (Trace::keep_touches): for listings
-// and figures. emitted.tsv lists the columns of the files.
+// The cost of kernels line by line, and the elements that their sampled block touched (Trace::keep_touches): for
+// listings and figures. emitted.tsv lists the columns of the files.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,9 +16,9 @@
 namespace tile {
 namespace {
 
-constexpr int sampled_thread = 197;  // the one that figures of a single thread follow
+constexpr int sampled_thread = 197;  // shown in figures of a single thread
 
-/// What a site costs: of global memory sectors, of bulk copies in shared memory bytes, else wavefronts.
+/// The cost of a site: in global memory sectors, for bulk copies in shared memory bytes, otherwise wavefronts.
 struct Cost {
   double number;
   std::string unit;
@@ -28,8 +28,8 @@ Cost cost_of(const simt::Site& s) {
   return simt::is_bulk(s.op) ? Cost{double(s.bytes()), "byte"} : Cost{double(s.wavefronts), "wavefront"};
 }
 
-// Bytes of an element by array: of A, B and C those of the kernel's types; of an array of shared memory those of the
-// narrowest access to it, a word at most.
+// Bytes of an element by array: for A, B and C those of the kernel's types; for an array in shared memory those of the
+// narrowest access to it, at most a word.
 std::map<std::string, int> element_bytes(const CountedKernel& k) {
   const Types& types = k.kernel.types;
   std::map<std::string, int> bytes;
@@ -59,7 +59,7 @@ void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesyste
                            cost == 1 ? "" : "s");
     }
 
-    std::set<std::size_t> shown;  // a lambda that is called twice makes two accesses of one site: the first will do
+    std::set<std::size_t> shown;  // a lambda that is called twice makes two accesses of one site: only show the first
     for (const simt::Sample& sample : k.counts.samples) {
       if (!shown.insert(sample.site).second) continue;
       const simt::Site& s = k.counts.sites[sample.site];

@@ -1,9 +1,9 @@
-// Comes before everything else in a file that is compiled for the model (-include). Directives only, no declarations, so that a
-// precompiled header can still follow.
+// Included before everything else in a file that is compiled for the model (-include). It has directives only and no declarations,
+// so that a precompiled header can still follow.
 //
-// A block copy that the source asks for must become a call that common/sim/hooks/hooks.cpp answers. g++ turns a built-in copy of a
-// known size into moves that nobody announces, even with -fno-builtin-memcpy. Behind an empty asm the size is unknown, and the copy a
-// call of libc, which the linker sends to the model (--wrap).
+// A memcpy in the source must become a call that common/sim/hooks/hooks.cpp intercepts. g++ expands a built-in copy of a known size
+// into moves without hooks, even with -fno-builtin-memcpy. An empty asm hides the size, so the copy stays a call of libc, which
+// the linker redirects to the model (--wrap).
 #define SIMT_UNKNOWN_SIZE(bytes)                  \
   __extension__({                                 \
     __SIZE_TYPE__ simt_bytes = (bytes);           \

@@ -1,4 +1,4 @@
-// What host code sees of the SIMT model: a device, a machine on this computer's cores, global memory, and tensor maps.
+// The SIMT model's implementation of machine.hpp: the device, global memory, and the encoding of tensor maps.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -72,12 +72,12 @@ std::string description() { return "the SIMT model on " + simt::counted(simt::ho
 
 void* allocate(std::size_t bytes, std::size_t element, const std::string& name) {
   constexpr std::size_t page = 4096, guard = page;  // unregistered memory on both sides
-  // Pages that nobody touches cost nothing, so that a matrix may have a leading dimension of gigabytes.
+  // Untouched pages cost nothing, so a matrix may have a leading dimension of gigabytes.
   const std::size_t mapped = (bytes + page - 1) / page * page + 2 * guard;
   void* raw = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (raw == MAP_FAILED)
-    throw OutOfMemory("this computer has no " + std::to_string(bytes >> 20) + " MiB to reserve for " + name);
-  // Nor must a touch cost a page of 2 MiB, as it would where the system hands those out unasked.
+    throw OutOfMemory("this computer cannot reserve " + std::to_string(bytes >> 20) + " MiB for " + name);
+  // A touch must not cost a page of 2 MiB, as it would with transparent huge pages.
   if (mapped > (std::size_t(64) << 20)) madvise(raw, mapped, MADV_NOHUGEPAGE);
   const simt::hooks::Address begin = reinterpret_cast<simt::hooks::Address>(raw) + guard;
   return simt::add({.name = name,

@@ -1,7 +1,7 @@
 // The SIMT model: executes a kernel on the CPU, thread by thread, and counts what its memory accesses would cost.
 //
-// A kernel compiled with -fsanitize=thread calls a hook before every load and store; common/sim answers in place of libtsan. How that
-// works, and what the model does not know, is in the book's appendix (book/appendix-simt-model.md).
+// A kernel compiled with -fsanitize=thread calls a hook before every load and store; common/sim implements the hooks in place of
+// libtsan. The book's appendix (book/appendix-simt-model.md) explains how that works, and what the model does not know.
 #pragma once
 
 #include <array>
@@ -17,10 +17,10 @@
 
 namespace simt {
 
-/// What a kernel did wrong: a race, a deadlock, an access out of bounds, misaligned or of memory that nobody wrote, a
-/// warp operation without a lane that it names, a misused mbarrier or copy in bulk, a missing proxy fence; or what the
-/// model does not know, or no GPU would launch. what() has one line per finding, each naming kernel, file:line, block,
-/// thread and address; of more than eight, how many more.
+/// What a kernel did wrong: a race, a deadlock, an access that is out of bounds, misaligned or to uninitialised memory, a
+/// warp operation that a lane of its mask does not reach, a misused mbarrier or TMA copy, a missing proxy fence; also what
+/// the model does not support or no GPU would launch. what() has one line per finding, with kernel, file:line, block,
+/// thread and address; after eight, a line says how many more there are.
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -30,26 +30,26 @@ const char* name_of(Space space);
 /// "1 thread", "2 threads".
 std::string counted(std::uint64_t number, const char* what);
 
-/// What one access site of the source (a line, one operation on one array) cost.
+/// The cost of one access site of the source (one operation on one array, on one line).
 struct Site : SiteCost {
   std::string file;  ///< as the compiler recorded it
   int line = 0;
   Op op{};
   Space space{};
   std::string array;          ///< name of the buffer or of the __shared__ array
-  std::size_t row_bytes = 0;  ///< of an innermost row of a __shared__ array of several dimensions; else 0
+  std::size_t row_bytes = 0;  ///< of the innermost row of a multidimensional __shared__ array; else 0
   int width = 0;              ///< bytes a thread moves per access: 1, 2, 4, 8 or 16
-  /// By asynchronous copies: what they load and what they store are two sites, but one instruction.
+  /// Whether asynchronous copies make the accesses: their loads and stores are two sites, but one instruction.
   bool by_copy = false;
-  /// Of what the array is declared as an array of, in global memory; 0 where that is not known.
+  /// Size of the declared element type of an array in global memory; 0 if unknown.
   std::size_t element_bytes = 0;
   std::uint64_t bytes() const { return accesses * std::uint64_t(width); }
 };
 
-/// One warp-wide access kept as an example: the first one at a site by warp 0 of the sampled block.
+/// One warp-wide access, kept as an example: the first one at a site by warp 0 of the sampled block.
 struct Sample {
   std::size_t site = 0;                        ///< index into Counts::sites
-  std::array<std::int64_t, 32> byte_offset{};  ///< from the matrix's (or array's) begin; -1: an inactive lane
+  std::array<std::int64_t, 32> byte_offset{};  ///< from the start of the matrix or array; -1: an inactive lane
 };
 
 /// An element (by byte offset) that the sampled block touched between two barriers.
@@ -69,33 +69,33 @@ struct Counts {
   dim3 cluster;  ///< 1 x 1 x 1: none
   std::size_t static_shared_bytes = 0, dynamic_shared_bytes = 0;
   std::uint64_t barriers = 0;  ///< __syncthreads per block, summed over blocks
-  /// Waits for asynchronous copies (cp.async.wait_group), of all threads, by how many of the thread's groups stay pending.
+  /// The number of cp.async.wait_group, over all threads, by how many of the thread's groups may stay pending.
   std::vector<std::uint64_t> waits_for_copies{};
   std::uint64_t block_sectors = 0;        ///< distinct global sectors loaded, per block, summed over blocks
   std::uint64_t block_store_sectors = 0;  ///< the same for stores
   std::uint64_t grid_sectors = 0;         ///< distinct global sectors of the whole grid
-  std::uint64_t most_updates = 0;  ///< of one sector by atomic operations; lanes of one address and request are one
+  std::uint64_t most_updates = 0;  ///< atomic updates of one sector; lanes of a request with one address count once
   std::vector<Site> sites{};       ///< ordered by file, line, op, array
   std::vector<Sample> samples{};
   std::vector<Touch> touches{};
 };
 
 struct Trace {
-  dim3 sample_block{0, 0, 0};  ///< or the last one along an axis that has fewer
+  dim3 sample_block{0, 0, 0};  ///< clamped to the grid
   bool report_races = true;
   bool keep_touches = false;  ///< fills Counts::touches for the sampled block (large)
 };
 
-/// Runs `work` with counting and checking on; returns one Counts per kernel launched, in order. Throws Error.
+/// Runs `work` with counts and checks on; returns one Counts per kernel launched, in order. Throws Error.
 std::vector<Counts> trace(const std::function<void()>& work, const Trace& options = {});
-/// What `work` would launch, in order, without running it: kernel, function, grid, block and bytes of shared memory; the rest
-/// of each Counts stays 0. Throws Error where a launch would fail.
+/// The launches that `work` would make, in order, without running them: kernel, function, grid, block and bytes of shared memory;
+/// the rest of each Counts stays 0. Throws Error if a launch would fail.
 std::vector<Counts> launches(const std::function<void()>& work);
 
-/// Number of host threads that share a grid's blocks: the machine's cores, or SIMT_THREADS from the environment.
+/// Number of host threads that run a grid's blocks: the machine's cores, or SIMT_THREADS from the environment.
 unsigned host_threads();
 
-/// Throws Error naming the first elements of the declared matrix that the last traced launch did not write.
+/// Throws Error with the first element of the declared matrix that the last traced launch did not write, if there is one.
 void require_all_written(const void* memory);
 
 }  // namespace simt

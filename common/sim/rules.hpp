@@ -1,6 +1,6 @@
-// What a warp's 32 addresses cost, as numbers in and numbers out. Global memory: sectors_of and lines_of, the passes through L1's
-// tags (tag_passes) and through its banks (global_wavefronts). Shared memory: shared_wavefronts; a bank conflict is a bank_passes
-// above 1, that is two words of one bank that are wanted at once.
+// What a warp's 32 addresses cost, as pure functions. Global memory: sectors_of and lines_of, the passes through L1's tag stage
+// (tag_passes) and through its banks (global_wavefronts). Shared memory: shared_wavefronts. There is a bank conflict if bank_passes
+// is above 1, that is, if lanes access different words of one bank at once.
 #pragma once
 
 #include <algorithm>
@@ -10,15 +10,15 @@
 
 namespace simt {
 
-/// One warp-wide access: `size` bytes a lane, at address[l] for every lane l whose bit is set in `active`.
+/// One warp-wide access: `size` bytes per lane, at address[l] for every lane l whose bit is set in `active`.
 struct WarpAccess {
   std::array<std::uint64_t, 32> address{};
   unsigned active = 0;
   int size = 4;
 };
 
-/// Distinct aligned blocks of 2^shift bytes that the access touches: 32-byte sectors with shift 5, 128-byte cache lines with
-/// shift 7. A lane's bytes span at most two.
+/// The distinct aligned blocks of 2^shift bytes that the access touches: 32-byte sectors with shift 5, 128-byte cache lines with
+/// shift 7. A lane's bytes span at most two of them.
 struct Blocks {
   std::array<std::uint64_t, 64> block{};
   int count = 0;
@@ -50,7 +50,7 @@ constexpr int lines_of(const WarpAccess& access) { return distinct_blocks(access
 
 namespace rules {
 
-// The most distinct 4-byte words that lanes [first, first + lanes) want from one of the 32 banks.
+// The maximum over the 32 banks of the number of distinct 4-byte words that lanes [first, first + lanes) access.
 constexpr int bank_passes(const WarpAccess& access, int first, int lanes) {
   constexpr std::uint64_t none = ~0ull;
   std::array<std::uint64_t, 32> only;  // the single word seen in a bank so far
@@ -93,8 +93,8 @@ constexpr bool pairs_agree(const WarpAccess& access, int distance) {
   return true;
 }
 
-// The passes of all groups of `lanes` lanes, one group after the other. A load's group takes one even if none of its lanes
-// takes part.
+// The sum of the passes of all groups of `lanes` lanes. A group of a load takes one pass even if none of its lanes is
+// active.
 constexpr int passes_of_groups(const WarpAccess& access, int lanes, bool is_load) {
   int passes = 0;
   for (int first = 0; first < 32; first += lanes)
@@ -105,8 +105,8 @@ constexpr int passes_of_groups(const WarpAccess& access, int lanes, bool is_load
 }  // namespace rules
 
 /// How many lanes shared memory serves together: all 32 for 4-byte accesses, half a warp for 8-byte and a quarter for 16-byte
-/// ones; twice as many for a load in which for every lane addr(l) == addr(l^1), or for every lane addr(l) == addr(l^2). A lane
-/// that takes no part agrees with every other. Measured, see shared_wavefronts.
+/// ones; twice as many for a load with addr(l) == addr(l^1) for every lane, or addr(l) == addr(l^2) for every lane, where an
+/// inactive lane agrees with every other. Measured, see shared_wavefronts.
 constexpr int lanes_together(const WarpAccess& access, bool is_load) {
   const int group = access.size == 16 ? 8 : access.size == 8 ? 16 : 32;
   const bool merges = is_load && (rules::pairs_agree(access, 1) || rules::pairs_agree(access, 2));
@@ -116,7 +116,7 @@ constexpr int lanes_together(const WarpAccess& access, bool is_load) {
 /// Number of passes ("wavefronts") through the 32 four-byte banks of shared memory: for each group of lanes that is served
 /// together, the maximum over banks of the number of distinct words; summed over the groups. Measured on an NVIDIA H200 with Nsight
 /// Compute: common/sim/data/h200-shared-memory-wavefronts.csv, and for one and two bytes h200-narrow-accesses.csv. Which groups
-/// merge, and what idle lanes cost, was timed in chapter 09 for loads; an idle group of a store is taken to cost nothing.
+/// merge, and what inactive lanes cost, was timed in chapter 09 for loads; an inactive group of a store is assumed to cost nothing.
 constexpr int shared_wavefronts(const WarpAccess& access, bool is_load) {
   return rules::passes_of_groups(access, lanes_together(access, is_load), is_load);
 }
@@ -125,14 +125,14 @@ constexpr int shared_wavefronts(const WarpAccess& access, bool is_load) {
 ///
 /// Two parities of the line number's bits, measured on an NVIDIA H200 with Nsight Compute: the lowest bits by fitting
 /// common/sim/data/h200-l1-global-accesses.csv, 8 to 27 (the first 32 GiB of an allocation) one by one: h200-l1-tag-bank-bits.csv.
-/// The hardware hashes addresses: the line at which an allocation begins adds to the number.
+/// The hardware hashes addresses, so the actual bank also depends on the line at which the allocation begins.
 constexpr int tag_bank(std::uint64_t line) {
   return std::popcount(line & 0x5ef7ab5u) % 2 * 2 + std::popcount(line & 0xebad5dau) % 2;
 }
 
-/// Number of passes through L1's tag stage of a warp-wide access to global memory, whatever its width: each distinct
-/// 128-byte line is looked up once, and a pass takes up to four lines, one of each tag bank. Addresses count from the start of
-/// the allocation. Measured, see tag_bank.
+/// Number of passes through L1's tag stage of a warp-wide access to global memory of any width: each distinct 128-byte line is
+/// looked up once, and a pass takes up to four lines, one from each tag bank. Addresses count from the start of the allocation.
+/// Measured, see tag_bank.
 constexpr int tag_passes(const WarpAccess& access) {
   const Blocks lines = blocks_of(access, 7);
   std::array<int, 4> in_bank{};
@@ -140,27 +140,27 @@ constexpr int tag_passes(const WarpAccess& access) {
   return *std::max_element(in_bank.begin(), in_bank.end());
 }
 
-/// Number of different addresses in a read of constant memory: the CUDA Programming Guide has it served in so many requests of
-/// its own. Not measured.
+/// Number of distinct addresses in a read of constant memory: according to the CUDA Programming Guide, it is split into as many
+/// requests. Not measured.
 constexpr int constant_requests(const WarpAccess& access) {
   return distinct_blocks({access.address, access.active, 1}, 0);
 }
 
 /// Number of passes through L1's data banks, the same 32 that serve shared memory, of a load from global memory that hits
-/// L1: as shared_wavefronts, but neighbouring groups never merge. For a store it may be a lower bound, see
+/// L1: like shared_wavefronts, but groups of lanes never merge. For a store it may be a lower bound, see
 /// exact_for_store. Measured, see tag_bank and shared_wavefronts.
 constexpr int global_wavefronts(const WarpAccess& access, bool is_load = true) {
   return rules::passes_of_groups(access, lanes_together(access, false), is_load);
 }
 
-/// Atomic operations on global memory: L2 takes at least so many nanoseconds for each lane of a sector, and at most so
-/// many sectors a nanosecond in all. Those on shared memory take at least the wavefronts of a store. Lower bounds: it is
-/// not known here which operation it is, nor whether nvcc adds lanes up. Measured on an NVIDIA H100: h100-atomics.csv.
+/// Atomic operations on global memory: the least time that L2 needs per lane that updates a sector, in ns, and the most sectors
+/// that it updates per ns in all. Those on shared memory take at least the wavefronts of a store. These are lower bounds: neither
+/// the operation nor whether nvcc combines lanes is known here. Measured on an NVIDIA H100: h100-atomics.csv.
 constexpr double atomic_ns_of_sector = 0.73, atomic_sectors_per_ns = 93;
 
-/// Whether global_wavefronts is what a store takes, and not a lower bound: its lines pass the tags in seven passes at most
-/// (of one and two bytes: two; three were not tried). By which rule others take more is not known. Measured on an NVIDIA
-/// H200 and an H100: h200-l1-global-accesses.csv, h200-narrow-accesses.csv and h100-stores.csv.
+/// Whether global_wavefronts is exact for a store rather than a lower bound: so it is if the store needs at most seven tag
+/// passes (two for elements of one or two bytes; three were not tried). The rule for other stores is not known. Measured on an
+/// NVIDIA H200 and an H100: h200-l1-global-accesses.csv, h200-narrow-accesses.csv and h100-stores.csv.
 constexpr bool exact_for_store(const WarpAccess& access) { return tag_passes(access) <= (access.size < 4 ? 2 : 7); }
 
 }  // namespace simt

@@ -10,7 +10,7 @@ RUN(scatter, float, 1024, 32, 0) { out[threadIdx.x * 32] = 1; }  //= hottest L1:
 //= (1) advice.cu: scatter; what binds: L1 and banks, a tie (2) 
 RUN(copy, float, 64, 32, 0) { out[threadIdx.x] = out[threadIdx.x + 32]; }
 //= load of out, 50%, a tie with 1 more:
-//= its sectors are used as far as they go; only fewer accesses would cost less
+//= its sectors are fully used; only fewer accesses would cost less
 //= registers are not known: --registers N; 131 of 132 SMs have no block
 RUN(conflict, float, 1024, 32, 0) {
   __shared__ float tile[1024];
@@ -22,22 +22,22 @@ RUN(conflict, float, 1024, 32, 0) {
 
 // Global memory.
 RUN(shifted, float, 64, 32, 0) { out[threadIdx.x + 3] = 1; }
-//= store of out, 100%: its sectors are used as far as they go
+//= store of out, 100%: its sectors are fully used
 __global__ void moved(float* out, int by) { out[blockIdx.x * by + threadIdx.x + 3] = 1; }
 TILE_COUNT("moved") { moved<<<264, 32>>>(tile::array<float>("out", 265 * 32).device(), 32); }
 //= (binds), 
 //= registers are not known: --registers N; 264 blocks of the 4224 of one wave
 //= hottest DRAM bytes: advice.cu:
-//= 5 sectors, where 4 would do: the first byte lies 12 bytes after the beginning of a sector
+//= 5 sectors, where 4 would do: the first byte is 12 bytes after the start of a sector
 __global__ void same(float* out) {
   const float value = out[threadIdx.x];
   if (value > -1e30f && threadIdx.x == 0) out[32 + blockIdx.x] = value;
 }
 TILE_COUNT("same") { same<<<2640, 32>>>(tile::array<float>("out", 2672).device()); }
 //= hottest L2 bytes: advice.cu:
-//= as they go; larger tiles would let fewer blocks move the same ones (chapters 03 to 05)
+//= fully used; with larger tiles, fewer blocks would move the same ones (chapters 03 to 05)
 RUN(apart, float, 16384, 32, 0) { out[threadIdx.x * threadIdx.x * 16] = 1; }
-//= the lanes' elements lie apart; let neighbouring threads
+//= the lanes' elements are scattered; let neighbouring threads
 RUN(pairs, float, 96, 32, 0) { out[threadIdx.x + 64] = out[2 * threadIdx.x] + out[2 * threadIdx.x + 1]; }
 //= 8 sectors, where 4 would do: neighbouring lanes are 8 bytes apart; let neighbouring threads (threadIdx.x) load
 RUN(in_parts, float4, 32, 32, 0) {
@@ -55,7 +55,7 @@ RUN(one_member, Particle, 32, 32, 0) { out[threadIdx.x].x = 1; }
 RUN(one_lane, float, 64, 32, 0) {
   if (threadIdx.x == 0) out[0] = 1;
 }
-//= (of the warp that was looked at, 1 lane took part)
+//= (in the sampled warp, 1 lane took part)
 RUN(again, float, 64, 32, 0) {
   for (int i = 0; i < 8; ++i) out[threadIdx.x + 32] = out[threadIdx.x];
 }
@@ -94,7 +94,7 @@ RUN(ragged, float, 160, 32, 0) {
     if ((int(threadIdx.x) + i) % 3 == 0) sum += out[32 + i * 32 + threadIdx.x];
   out[threadIdx.x] = sum;
 }
-//= ~ lanes of a warp came here after different numbers of loop turns
+//= ~ lanes of a warp came here after different numbers of loop iterations
 
 // Arithmetic.
 static void copy_with(int ffma) {
@@ -105,4 +105,4 @@ TILE_COUNT("some arithmetic") { copy_with(16); }
 //= sums 2 8 2 2 2 11% at least
 //= hottest issue slots: advice.cu:11, load of out, 6%, a tie with 1 more: accesses of 16 bytes (float4) would take 1/4 of
 TILE_COUNT("arithmetic") { copy_with(1024); }
-//= hottest none: FFMA issue binds, which no access to memory keeps busy
+//= hottest none: FFMA issue binds, and no access to memory uses it

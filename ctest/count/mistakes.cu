@@ -10,7 +10,7 @@ RUN(past, float, 32, 32, 0) {
   out[threadIdx.x + 1] = 1;  //! out of bounds: past, @, block (0,0,0), thread (31,0,0) writes .* 0x[0-9a-f]*, .* out\[32\], and it has 32
 }
 RUN(wrapped, float, 32, 32, 0) {
-  out[threadIdx.x - 1] = 1;  //! out of bounds: wrapped, @, .* an index without a sign went below 0: this is out\[4294967295\]
+  out[threadIdx.x - 1] = 1;  //! out of bounds: wrapped, @, .* an unsigned index went below 0: this is out\[4294967295\]
 }
 RUN(past_tables, float, 32, 32, 0) {
   if (threadIdx.x == 0) (&table[0][0])[33] = 1;  //! out of bounds: past_tables, @, .* this is table\[4\]\[1\]
@@ -30,7 +30,7 @@ RUN(past_dynamic, float, 32, 32, 64) {
 }
 RUN(no_dynamic, float, 32, 32, 0) {
   extern __shared__ float words[];
-  words[threadIdx.x] = 1;  //! out of bounds: no_dynamic, @, .* but the launch gives words no bytes: as extern __shared__
+  words[threadIdx.x] = 1;  //! out of bounds: no_dynamic, @, .* but the launch gives words no bytes: the size of extern __shared__
 }
 RUN(past_constant, float, 32, 32, 0) {
   const float* const first = weights;
@@ -40,7 +40,7 @@ RUN(misaligned, float, 32, 1, 0) {
   *reinterpret_cast<float4*>(out + 1) = make_float4(0.f, 0.f, 0.f, 0.f);  //! misaligned: misaligned, @, .* writes 16 bytes
 }
 __global__ void ones(float* out) {
-  out[threadIdx.x] = 1;  //! out of bounds: ones, @, .* in no allocation: is it a pointer of the host
+  out[threadIdx.x] = 1;  //! out of bounds: ones, @, .* in no allocation: is it a host pointer
 }
 TILE_COUNT("a pointer of the host") {
   std::vector<float> host(32);
@@ -130,7 +130,7 @@ RUN(to_shared, Six, 32, 32, 0) {
 }
 
 // What ends a run without a kernel's line. Launches before it are counted, and so are the runs behind it.
-TILE_COUNT("throws") { throw 3; }  //! mistakes.cu, "throws": what it throws is no std::exception$
+TILE_COUNT("throws") { throw 3; }  //! mistakes.cu, "throws": it throws something that is not a std::exception$
 TILE_COUNT("idle") {}              //! mistakes.cu, "idle": it launches nothing: call tile::launch in its TILE_COUNT$
 TILE_COUNT("expects") {            //! mistakes.cu, "expects": expectation not met: nothing is one$
   auto out = tile::array<float>("out", 32);

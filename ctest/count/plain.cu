@@ -13,12 +13,12 @@ __global__ void k(float* p, int n) {
   p[i] = undefined;    //! @: .undefined. was not declared
 }
 #define TILE_OF(n) __shared__ float tile[n];
-__global__ void h() { TILE_OF(64) }  //! @: .*the model does not see a __shared__ that comes out of a macro
+__global__ void h() { TILE_OF(64) }  //! @: .*the model does not see a __shared__ in a macro
 template <class T> __global__ void g(T* p) { p[0] = p.x; }  //! @: request for member
 TILE_COUNT("launches") {
   auto a = tile::array<int>("a", 32);
   k<<<1, 32>>>(a.device());     //! @: the launch has more arguments than the kernel takes, or fewer$
-  k<<<1, 32>>>(a.device(), 1);  //! @: an argument of the launch is of another type than the kernel takes
+  k<<<1, 32>>>(a.device(), 1);  //! @: an argument of the launch has another type than the kernel's parameter
 }
-TILE_COUNT("deduced") { auto a = tile::array<float>("a", 32); g<<<1, 32>>>(a.device()); }  //! @: a launch names the template arg
+TILE_COUNT("deduced") { auto a = tile::array<float>("a", 32); g<<<1, 32>>>(a.device()); }  //! @: a launch must name the template arg
 TILE_COUNT("inside") { auto a = tile::array<float>("a", 32); g<float><<<1, 32>>>(a.device()); }

@@ -21,4 +21,4 @@ TILE_COUNT("host") {
   cudaEvent_t start;                  //! @: cudaEvent_t is not part of the model: leave it out
   cublasSgemm(start);                 //! @: cublasSgemm is not part of the model: leave it out
   thrust::fill(p, p + 1, 0);          //! @: thrust is not part of the model: leave it out
-}  //! refused.cu: and [0-9]* more errors\{0,1\} of the compiler, which may come of these; --verbose shows all$
+}  //! refused.cu: and [0-9]* more errors\{0,1\} of the compiler, which may be consequences; --verbose shows all$

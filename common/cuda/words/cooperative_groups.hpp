@@ -1,4 +1,4 @@
-// cooperative_groups: the grid without its barrier, the block and its cluster, tiles of a warp, and reductions.
+// cooperative_groups: the grid without its barrier, the cluster, the block, tiles of a warp, and reductions.
 #pragma once
 
 #include <type_traits>
@@ -21,7 +21,7 @@ class thread_block {
 };
 SIMT_INLINE thread_block this_thread_block() { return {}; }
 
-/// A group of whole blocks, as far as its threads are numbered by them; num_blocks() and block_rank() are the Group's.
+/// Sizes and ranks of a group of whole blocks; Group provides num_blocks() and block_rank().
 template <class Group>
 class blocks {
  public:
@@ -32,13 +32,13 @@ class blocks {
   }
 };
 
-/// The blocks of a launch, x first. They cannot wait for each other: the model runs them a few at a time.
+/// The blocks of a launch, x first. They have no barrier: the model runs only a few of them at a time.
 class grid_group : public blocks<grid_group> {
  public:
   template <int CALLS = 0>
   SIMT_INLINE static void sync() {
     static_assert(CALLS != 0,
-                  "a grid cannot wait for itself on the model: count the parts between its barriers as kernels");
+                  "the model has no grid barrier: count the parts between the barriers as separate kernels");
   }
   SIMT_INLINE static dim3 group_dim() { return gridDim; }
   SIMT_INLINE static unsigned long long num_blocks() { return 1ull * gridDim.x * gridDim.y * gridDim.z; }
@@ -48,7 +48,7 @@ class grid_group : public blocks<grid_group> {
 };
 SIMT_INLINE grid_group this_grid() { return {}; }
 
-/// The blocks of a cluster, x first; a block that was launched without one is alone in its own.
+/// The blocks of a cluster, x first; a block launched without clusters is a cluster of one.
 class cluster_group : public blocks<cluster_group> {
  public:
   struct arrival_token {};
@@ -60,7 +60,7 @@ class cluster_group : public blocks<cluster_group> {
   SIMT_INLINE static void sync() { barrier_wait(barrier_arrive()); }
   SIMT_INLINE static unsigned block_rank() { return simt::device::cluster_rank(); }
   SIMT_INLINE static unsigned num_blocks() { return simt::device::cluster_blocks(); }
-  /// Where block `rank` has what this block has at `shared`.
+  /// The address in block `rank` that corresponds to `shared` in this block.
   template <class T>
   SIMT_INLINE static T* map_shared_rank(T* shared, int rank) {
     return static_cast<T*>(simt::device::map_to_block(const_cast<std::remove_cv_t<T>*>(shared), unsigned(rank)));
@@ -73,7 +73,7 @@ template <unsigned SIZE, class Parent = thread_block>
 class thread_block_tile {
  public:
   static_assert(SIZE == 1 || SIZE == 2 || SIZE == 4 || SIZE == 8 || SIZE == 16 || SIZE == 32,
-                "a tile has 1, 2, 4, 8, 16 or 32 threads on the model");
+                "on the model a tile must have 1, 2, 4, 8, 16 or 32 threads");
   SIMT_INLINE static void sync() { __syncwarp(mask()); }
   SIMT_INLINE static unsigned size() { return SIZE; }
   SIMT_INLINE static unsigned num_threads() { return SIZE; }
@@ -124,7 +124,7 @@ SIMT_GROUP_OPERATION(bit_and, a& b)
 SIMT_GROUP_OPERATION(bit_or, a | b)
 SIMT_GROUP_OPERATION(bit_xor, a ^ b)
 #undef SIMT_GROUP_OPERATION
-/// What all threads of the group have, put together by f; each gets it.
+/// The values of all threads of the group, reduced with f; each thread gets the result.
 template <class Group, class T, class F>
 SIMT_INLINE T reduce(const Group& group, T value, F f) {
   T result = group.shfl(value, 0);

@@ -1,8 +1,8 @@
-// CUDA's built-in variables and functions, of device code and of the runtime. Where a GPU approximates (__expf and its
-// kin), the model computes as accurately as the host: results differ in their last digits, counts do not.
+// CUDA's built-in variables and functions, for device code and of the runtime. Where a GPU approximates (__expf and the
+// like), the model computes as accurately as the host: results differ in their last digits, counts do not.
 #pragma once
 
-#include <math.h>  // before the macros below, whose names it declares
+#include <math.h>  // before the macros below, because it declares their names
 #include <stdlib.h>
 
 // --- Threads, warps and blocks ---------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ SIMT_INLINE int __syncthreads_or(int predicate) { return simt::device::block_vot
 SIMT_INLINE int __syncthreads_and(int predicate) { return simt::device::block_vote(predicate == 0) == 0; }
 
 // --- Minimum and maximum ---------------------------------------------------------------------------------------------
-// Of two types, integral or not, as CUDA's overloads: the one that arithmetic would make of them.
+// For arguments of two types, both integral or both not, in the common type, as CUDA's overloads do.
 template <class T, class U>
 requires(std::is_arithmetic_v<T>&& std::is_arithmetic_v<U>&& std::is_integral_v<T> ==
          std::is_integral_v<U>) constexpr std::common_type_t<T, U> min(T a, U b) {
@@ -82,7 +82,7 @@ SIMT_INLINE double rsqrt(double x) { return 1 / sqrt(x); }
 SIMT_INLINE float __fdividef(float x, float y) { return x / y; }
 SIMT_INLINE float __saturatef(float x) { return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f; }
 
-// The C library declares functions of these names for itself, and does not define them.
+// Macros, because the C library declares internal functions with these names, which it does not define.
 #define __expf(x) expf(x)
 #define __exp10f(x) powf(10, x)
 #define __logf(x) logf(x)
@@ -95,7 +95,7 @@ SIMT_INLINE float __saturatef(float x) { return x > 0 ? (x < 1 ? x : 1.0f) : 0.0
 #define __sincosf(x, sine, cosine) ((void)(*(sine) = sinf(x), *(cosine) = cosf(x)))
 #define sincosf(x, sine, cosine) __sincosf(x, sine, cosine)
 
-// Rounded to nearest, as the host rounds.
+// The host also rounds to nearest.
 SIMT_INLINE float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 SIMT_INLINE float __fadd_rn(float a, float b) { return a + b; }
 SIMT_INLINE float __fsub_rn(float a, float b) { return a - b; }
@@ -134,7 +134,7 @@ SIMT_INLINE unsigned __brev(unsigned x) {
   for (int i = 0; i < 32; ++i) reversed |= (x >> i & 1u) << (31 - i);
   return reversed;
 }
-/// The bytes that four digits of `select` name, of the eight of x and y.
+/// Four of the eight bytes of x and y, selected by the hexadecimal digits of `select`.
 SIMT_INLINE unsigned __byte_perm(unsigned x, unsigned y, unsigned select) {
   const std::uint64_t both = std::uint64_t(y) << 32 | x;
   unsigned result = 0;
@@ -149,15 +149,15 @@ SIMT_INLINE unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift
 }
 SIMT_INLINE int __mulhi(int x, int y) { return int((long long)(x)*y >> 32); }
 SIMT_INLINE unsigned __umulhi(unsigned x, unsigned y) { return unsigned((unsigned long long)(x)*y >> 32); }
-/// Four products of signed bytes, and c.
+/// c plus the sum of four products of signed bytes.
 SIMT_INLINE int __dp4a(int a, int b, int c) {
   for (int i = 0; i < 32; i += 8) c += int(std::int8_t(a >> i)) * int(std::int8_t(b >> i));
   return c;
 }
 
 // --- Atomic functions ------------------------------------------------------------------------------------------------
-// Each announces its access and then performs it. The value is converted to the type of what is updated, as CUDA's
-// overloads do: atomicAdd(&counter, 1) takes an unsigned counter. A pair of halves is updated as one.
+// Each announces its access and then performs it. The value is converted to the type of the updated element, as CUDA's
+// overloads do: atomicAdd(&counter, 1) takes an unsigned counter. A pair of halves is updated in one operation.
 
 namespace simt::device {
 
@@ -172,7 +172,7 @@ concept Summand = Number<T> || requires {
   typename decltype(pair.x)::simt_value;
 };
 
-/// The host's atomic operations know integers.
+/// Updates through an integer of the same size: the host's atomic operations only take integers.
 template <class T, class Update>
 SIMT_INLINE T atomic_update_value(T* address, Update update) {
   using Word = WordOf<T>;
@@ -189,7 +189,7 @@ SIMT_INLINE T atomic_update_value(T* address, Update update) {
   SIMT_INLINE T name(T* address, std::type_identity_t<T> value) {                                  \
     return simt::device::atomic_update_value(address, [value](T old) -> T { return expression; }); \
   }
-// Of what scope an operation is, costs the model nothing.
+// The scope of an operation does not change its cost in the model.
 #define SIMT_ATOMIC(Kind, name, expression)      \
   SIMT_ATOMIC_OF(Kind, name, expression)         \
   SIMT_ATOMIC_OF(Kind, name##_block, expression) \
@@ -244,7 +244,7 @@ enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
   cudaFuncAttributePreferredSharedMemoryCarveout = 9
 };
-/// The model gives a block the shared memory that its launch asks for.
+/// Does nothing: on the model, a block gets the shared memory that its launch requests.
 template <class Kernel>
 cudaError_t cudaFuncSetAttribute(Kernel*, cudaFuncAttribute, int) {
   return cudaSuccess;

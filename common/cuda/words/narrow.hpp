@@ -1,6 +1,6 @@
-// Floating-point numbers of 16 bits and pairs of them: the words of cuda_fp16.h and cuda_bf16.h that kernels use.
-// __half is IEEE binary16, __nv_bfloat16 the upper half of a float. Arithmetic goes through float and is rounded to
-// nearest once, as the GPU's is; comparisons and selections are exact.
+// 16-bit floating-point types and pairs of them: the parts of cuda_fp16.h and cuda_bf16.h that kernels use.
+// __half is IEEE binary16, __nv_bfloat16 the upper half of a float. Arithmetic is done in float and rounded to
+// nearest once, as on the GPU; comparisons and selections are exact.
 #pragma once
 
 #include <bit>
@@ -8,13 +8,13 @@
 
 namespace simt {
 
-// Inlined: g++ announces no store of what a call returns as a whole. The compiler's own type rounds to nearest, ties to
-// even.
+// Inlined: g++ does not announce the store of a value returned by a call. The compiler's _Float16 rounds to nearest,
+// ties to even.
 SIMT_INLINE std::uint16_t half_of(float value) { return std::bit_cast<std::uint16_t>(_Float16(value)); }
 SIMT_INLINE float float_of_half(std::uint16_t bits) { return float(std::bit_cast<_Float16>(bits)); }
 
-/// To the nearest, of two that are as near the one with an even last bit; any NaN to 0x7fff. As the GPU's
-/// cvt.rn.bf16.f32 does: all 2^32 floats were compared.
+/// Rounds to nearest, ties to even; any NaN becomes 0x7fff. It agrees with the GPU's cvt.rn.bf16.f32 on all 2^32 floats
+/// (measured).
 SIMT_INLINE std::uint16_t bf16_of(float value) {
   const auto word = std::bit_cast<std::uint32_t>(value);
   if ((word & 0x7fffffffu) > 0x7f800000u) return 0x7fff;
@@ -37,25 +37,25 @@ SIMT_INLINE float float_of_bf16(std::uint16_t bits) { return std::bit_cast<float
   SIMT_INLINE T one(T a, T b) { return T(f(float(a), float(b))); } \
   SIMT_INLINE T2 two(T2 a, T2 b) { return {one(a.x, b.x), one(a.y, b.y)}; }
 
-#define SIMT_NARROW_ARITHMETIC(T, T2)                                                                                   \
-  SIMT_NARROW_OPERATOR(T, T2, +, __hadd, __hadd2)                                                                       \
-  SIMT_NARROW_OPERATOR(T, T2, -, __hsub, __hsub2)                                                                       \
-  SIMT_NARROW_OPERATOR(T, T2, *, __hmul, __hmul2)                                                                       \
-  SIMT_NARROW_OPERATOR(T, T2, /, __hdiv, __h2div)                                                                       \
-  SIMT_NARROW_FUNCTION(T, T2, operator-, operator-, -)                                                                  \
-  SIMT_NARROW_FUNCTION(T, T2, __hneg, __hneg2, -)                                                                       \
-  SIMT_NARROW_FUNCTION(T, T2, __habs, __habs2, fabsf)                                                                   \
-  SIMT_NARROW_FUNCTION(T, T2, hexp, h2exp, expf)                                                                        \
-  SIMT_NARROW_FUNCTION(T, T2, hsqrt, h2sqrt, sqrtf)                                                                     \
-  SIMT_NARROW_FUNCTION(T, T2, hrsqrt, h2rsqrt, rsqrtf)                                                                  \
-  SIMT_NARROW_FUNCTION2(T, T2, __hmax, __hmax2, fmaxf)                                                                  \
-  SIMT_NARROW_FUNCTION2(T, T2, __hmin, __hmin2, fminf)                                                                  \
-  /* The product of two is exact in a double, and so nearly is the sum: it is rounded to the type by way of a float. */ \
-  SIMT_INLINE T __hfma(T a, T b, T c) { return T(float(double(float(a)) * float(b) + float(c))); }                      \
+#define SIMT_NARROW_ARITHMETIC(T, T2)                                                                         \
+  SIMT_NARROW_OPERATOR(T, T2, +, __hadd, __hadd2)                                                             \
+  SIMT_NARROW_OPERATOR(T, T2, -, __hsub, __hsub2)                                                             \
+  SIMT_NARROW_OPERATOR(T, T2, *, __hmul, __hmul2)                                                             \
+  SIMT_NARROW_OPERATOR(T, T2, /, __hdiv, __h2div)                                                             \
+  SIMT_NARROW_FUNCTION(T, T2, operator-, operator-, -)                                                        \
+  SIMT_NARROW_FUNCTION(T, T2, __hneg, __hneg2, -)                                                             \
+  SIMT_NARROW_FUNCTION(T, T2, __habs, __habs2, fabsf)                                                         \
+  SIMT_NARROW_FUNCTION(T, T2, hexp, h2exp, expf)                                                              \
+  SIMT_NARROW_FUNCTION(T, T2, hsqrt, h2sqrt, sqrtf)                                                           \
+  SIMT_NARROW_FUNCTION(T, T2, hrsqrt, h2rsqrt, rsqrtf)                                                        \
+  SIMT_NARROW_FUNCTION2(T, T2, __hmax, __hmax2, fmaxf)                                                        \
+  SIMT_NARROW_FUNCTION2(T, T2, __hmin, __hmin2, fminf)                                                        \
+  /* The product is exact in a double, and the sum nearly so: it is rounded to float and then to the type. */ \
+  SIMT_INLINE T __hfma(T a, T b, T c) { return T(float(double(float(a)) * float(b) + float(c))); }            \
   SIMT_INLINE T2 __hfma2(T2 a, T2 b, T2 c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; }
 
-// A type T, which is called `name` in the names of functions, and pairs of it, T2, called `pair`; `of` and `to` convert
-// its bits. constexpr: a __device__ array of it has its values before the program runs.
+// Defines a type T, `name` in the names of functions, and its pair T2, `pair` there; `of` and `to` convert its bits.
+// The default constructor is constexpr, so that a __device__ array of T is initialised before the program runs.
 #define SIMT_NARROW_TYPE(T, T2, name, pair, of, to)                                           \
   struct T {                                                                                  \
     using simt_value = T;                                                                     \

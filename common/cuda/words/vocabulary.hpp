@@ -1,5 +1,5 @@
 // CUDA C++ for the SIMT model: the types, qualifiers and device functions that kernels of this book use, in plain
-// C++. What is not declared here does not compile for the model, which is the point: nothing is guessed at.
+// C++. What is not declared here does not compile for the model, on purpose: the model guesses at nothing.
 #pragma once
 
 #include <assert.h>
@@ -14,9 +14,9 @@
 #include <utility>
 
 // --- Qualifiers -------------------------------------------------------------------------------------------------
-// A kernel is one function with all that it calls, whatever __noinline__ says: an argument that a call takes by value
-// straight out of memory would be read without being announced.
-// patchable_function_entry puts it into a list of kernels (see shared_variables in common/sim/hooks).
+// All calls are inlined into the kernel, even __noinline__ functions: otherwise g++ would not announce the read of an
+// argument that is passed by value directly from memory.
+// patchable_function_entry puts the kernel on a list (see shared_variables in common/sim/hooks).
 #define __global__ __attribute__((flatten, patchable_function_entry(1)))
 #define __device__
 #define __host__
@@ -25,20 +25,20 @@
 #define __launch_bounds__(...)
 #define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
-// Aligned like an allocation of its own, so that the sectors it takes depend on nothing else.
+// Aligned like an allocation of its own, so that the sectors it touches depend on nothing else.
 #define SIMT_DEVICE_VARIABLE __attribute__((aligned(256)))
 
-// What the model refuses. rewrite.cpp has taken the word itself out of a file, unless a macro of its own has it.
+// What the model rejects. rewrite.cpp has already removed __shared__ from the file, unless it is in a macro.
 #define __shared__ \
   _Pragma(         \
-      "GCC error \"the model does not see a __shared__ that comes out of a macro, or out of a file that it does not rewrite: write the declaration out\"")
-// Reads of tables that g++ knows to be constant are not announced.
+      "GCC error \"the model does not see a __shared__ in a macro, or in a file that it does not rewrite: write the declaration out\"")
+// g++ does not announce reads of tables that it knows to be constant.
 #define SIMT_NO_TABLE \
   _Pragma("GCC error \"the model cannot count reads of constant tables: pass the table as an array\"")
-// A GPU would look for a tensor map in the thread's own copy of the parameter.
+// Without __grid_constant__, the address would be that of the thread's own copy of the parameter.
 #define SIMT_NO_GRID_CONSTANT \
   _Pragma(                    \
-      "GCC error \"a tensor map as a parameter must be const __grid_constant__ CUtensorMap: else each thread has a copy, where copies in bulk do not find it\"")
+      "GCC error \"a tensor map as a parameter must be const __grid_constant__ CUtensorMap: otherwise each thread has its own copy, which TMA copies cannot read\"")
 #define __cluster_dims__(...) \
   _Pragma(                    \
       "GCC error \"the model takes a cluster's size from the launch: tile::launch_in_clusters in common/cuda/cluster.hpp\"")
@@ -47,7 +47,7 @@
 #define SIMT_UNTRACED __attribute__((no_sanitize("thread")))
 
 // --- Types ------------------------------------------------------------------------------------------------------
-// Vectors of three are aligned like one of their members: a GPU moves the three one by one.
+// Vectors of three are aligned like one member: a GPU accesses the members one by one.
 #define SIMT_VECTORS(T, name)                                             \
   struct alignas(2 * sizeof(T)) name##2 {                                 \
     T x, y;                                                               \
@@ -80,8 +80,8 @@ struct dim3 {
 // --- What the model provides (common/sim/execute) ------------------------------------------------------------
 namespace simt {
 
-/// A kernel bound to its arguments. call() runs one thread, which gets its own copies of them, as on the GPU; its
-/// accesses count from begin() on.
+/// A kernel bound to its arguments. call() runs one thread with its own copies of them, as on the GPU; accesses are
+/// counted from the call of begin() on.
 struct BoundKernel {
   const void* address;
   virtual void call(void (*begin)()) const = 0;
@@ -110,7 +110,7 @@ struct Bound final : BoundKernel {
     if constexpr (as_many) {
       static_assert(
           (std::is_constructible_v<Parameters, Arguments> && ...),
-          "an argument of the launch is of another type than the kernel takes; of a tile::array hand over .device()");
+          "an argument of the launch has another type than the kernel's parameter; for a tile::array pass .device()");
       return std::tuple<Parameters...>(std::forward<Arguments>(values)...);
     }
   }
@@ -122,42 +122,42 @@ struct Bound final : BoundKernel {
   }
 };
 
-/// The rewriter wraps in this call an index that may be read from memory, or a choice of values. Constants remain so.
+/// The rewriter wraps an index that may be read from memory, or a ?: of structs, in this call. Constants stay constant.
 template <class T>
 requires std::is_scalar_v<T> SIMT_INLINE constexpr T once(T value) { return value; }
-/// Of a class: without a copy.
+/// For a class: without a copy.
 template <class T>
 requires(!std::is_scalar_v<std::decay_t<T>>) SIMT_INLINE constexpr T&& once(T&& value) {
   return static_cast<T&&>(value);
 }
 
-/// Bytes of the smallest access to an element, of a struct as a guess: a launch that makes a smaller one begins anew.
+/// Bytes of the smallest access to an element; for a struct a guess: a launch that makes a smaller one is restarted.
 template <class Element>
 constexpr std::size_t smallest_access() {
   constexpr bool is_value = std::is_scalar_v<Element> || requires { typename Element::simt_value; };  // narrow.hpp
   return is_value ? sizeof(Element) : alignof(Element) < 4 ? alignof(Element) : 4;
 }
 
-/// What an array is declared as an array of, and its extents.
+/// The element type of an array as declared, and its extents.
 struct ElementType {
   static constexpr std::size_t most_extents = 8;
   std::size_t smallest_access, bytes, alignment;
   std::size_t extents[most_extents];  ///< those after the last are 0
 };
-/// Of `Element`, or of `Element[4][8]`.
+/// The ElementType of `Element`, or of `Element[4][8]`.
 template <class T>
 constexpr ElementType element_type() {
   using Element = std::remove_all_extents_t<T>;
   ElementType type{smallest_access<Element>(), sizeof(Element), alignof(Element), {}};
-  static_assert(std::rank_v<T> <= ElementType::most_extents, "an array of so many dimensions the model cannot name");
+  static_assert(std::rank_v<T> <= ElementType::most_extents, "an array has at most 8 dimensions on the model");
   [&]<std::size_t... I>(std::index_sequence<I...>) { ((type.extents[I] = std::extent_v<T, I>), ...); }
   (std::make_index_sequence<ElementType::most_extents>{});
   return type;
 }
-/// Tells the model what the elements of an allocation are.
+/// Tells the model the element type of an allocation.
 void declare_elements(void* memory, const ElementType& type);
 
-/// Registers a __device__ or __constant__ variable as memory; the rewriter puts one after each declaration.
+/// Registers a __device__ or __constant__ variable as memory; the rewriter adds one after each declaration.
 struct DeviceVariable {
   template <class T>
   DeviceVariable(const char* name, T& variable, bool is_constant = false)
@@ -167,14 +167,14 @@ struct DeviceVariable {
   DeviceVariable(const char* name, void* memory, std::size_t bytes, const ElementType& type, bool is_constant);
 };
 
-/// Runs every thread of a grid, in clusters of so many blocks. Throws simt::Error.
+/// Runs every thread of a grid, in clusters of `cluster` blocks. Throws simt::Error.
 void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_bytes, dim3 cluster = {});
 
 struct TensorMap;  // common/cuda/tensor_map.hpp
 
 namespace device {
-// Constant for the lifetime of a thread of the grid, hence [[gnu::const]]: like the special registers they stand
-// for, reading them costs no memory access.
+// Constant for the lifetime of a thread of the grid, hence [[gnu::const]]: like the special registers that they
+// model, they are read without a memory access.
 [[gnu::const]] uint3 thread_index();
 [[gnu::const]] uint3 block_index();
 [[gnu::const]] dim3 block_extent();
@@ -182,53 +182,53 @@ namespace device {
 
 void block_barrier();
 
-/// One lane's part of what a group of lanes computes together.
+/// One lane's operands and result in a collective operation.
 struct Slot {
   std::uint64_t value = 0;
   int operand = 0, width = 32;
   std::uint64_t result = 0;
-  int missing_lane = -1;  ///< a lane whose value is wanted though it takes no part: an error
+  int missing_lane = -1;  ///< a source lane that does not take part: an error
 };
 /// Reads the slots of the lanes of a mask (the others are null), and writes their results.
 using CollectiveFunction = void(unsigned mask, Slot* const* slots);
 using Collective = CollectiveFunction*;
-/// Waits until all lanes of the mask have called this with the same mask and function, which is then run once for all.
+/// Waits until all lanes of the mask have called this with the same mask and function, then runs it once for all.
 void collective(unsigned mask, Collective function, Slot& mine);
 // operand: the source lane, delta, or lane mask. sync orders memory.
 CollectiveFunction sync, shuffle, shuffle_up, shuffle_down, shuffle_xor, ballot, any, all, match_any, active_mask;
 CollectiveFunction reduce_add, reduce_min, reduce_max, reduce_min_signed, reduce_max_signed, reduce_and, reduce_or,
     reduce_xor;
-/// The lanes of the warp that reach this call together: those that the others, which cannot go on, leave.
+/// The lanes of the warp that have reached this call when no other lane of it can proceed.
 unsigned active_lanes();
-/// __syncthreads, and how many threads of the block came with `predicate`.
+/// __syncthreads; returns how many threads of the block passed a true `predicate`.
 int block_vote(bool predicate);
 
-/// The block's dynamic shared memory; `name` is what counts and errors call it.
+/// The block's dynamic shared memory, called `name` in counts and errors.
 void* dynamic_shared(const char* name);
-/// A barrier of the block with a number from 0 to 15, for so many threads.
+/// Waits at barrier `number` of the block, 0 to 15, for `threads` threads.
 void named_barrier(int number, int threads);
 void arrive_at_named_barrier(int number, int threads);
-/// Orders what the thread did before and what it does after it, for the threads of its block alone or for all.
+/// Orders the thread's memory accesses before and after it, for the threads of its block or for all threads.
 void fence(bool block_only);
 /// Lets other threads run.
 void pause();
 /// Ends the thread, and the run with it.
 [[noreturn]] void trap();
-/// Starts a copy from global to shared memory; it arrives when the thread waits for its group.
+/// Starts a copy from global to shared memory, which lands when the thread waits for its group.
 void async_copy(void* to, const void* from, std::size_t bytes);
-/// Ends the group of the copies that were started since the last call.
+/// Commits the copies that were started since the last call as a group.
 void commit_async_copies();
-/// Waits until at most so many groups of this thread are under way.
+/// Waits until at most `pending` groups of this thread are pending.
 void wait_for_async_copies(int pending);
-// An mbarrier is 8 bytes of shared memory, a multiple of 8.
+// An mbarrier is 8 bytes of shared memory at a multiple of 8.
 void mbarrier_init(void* mbarrier, std::uint32_t count);
-/// Announces so many bytes for the current phase, then arrives once.
+/// Expects `bytes` in the current phase, then arrives once.
 void mbarrier_arrive(void* mbarrier, std::uint32_t bytes);
-/// Whether the phase of this parity is over; waits for that, but may give up.
+/// Whether the phase of this parity is complete; waits for that, but may give up.
 bool mbarrier_try_wait(void* mbarrier, std::uint32_t parity);
-/// Lets the asynchronous proxy see the mbarriers that this thread has initialised.
+/// Makes the mbarriers that this thread has initialised visible to the async proxy.
 void fence_mbarrier_init();
-/// Orders what one proxy did before and the other does after it, in shared memory or everywhere.
+/// Orders accesses by one proxy before it with those by the other after it, in shared memory or everywhere.
 void fence_proxy_async(bool global_as_well);
 
 // Bulk copies. x counts columns, y rows; both may lie outside the matrix.
@@ -236,28 +236,28 @@ void bulk_load(void* to, const TensorMap& map, std::int32_t x, std::int32_t y, v
 void bulk_load(void* to, const void* from, std::uint32_t bytes, void* mbarrier);
 void bulk_store(const TensorMap& map, std::int32_t x, std::int32_t y, const void* from);
 void bulk_store(void* to, const void* from, std::uint32_t bytes);
-/// A bulk copy to each block of the cluster whose bit is set.
+/// A bulk copy to each block of the cluster whose bit is set in `blocks`.
 void bulk_load_multicast(void* to, const TensorMap& map, std::int32_t x, std::int32_t y, void* mbarrier,
                          std::uint32_t blocks);
 void commit_bulk_group();
-/// Waits until at most so many bulk groups of this thread are pending, or have yet to read their source.
+/// Waits until at most `pending` bulk groups of this thread are pending, or have yet to read their source.
 void wait_for_bulk_groups(int pending, bool reads_only);
 
-/// Sets how many registers each thread of the warp has. Waits until the block has as many, if that is more than before.
+/// Sets how many registers each thread of the warp has; to raise it, waits until the block has enough free.
 void set_registers(int registers, bool more);
 
-// Clusters of blocks. A block that was launched without one is alone in its own.
+// Clusters. A block launched without them is a cluster of one.
 [[gnu::const]] std::uint32_t cluster_rank();
 [[gnu::const]] std::uint32_t cluster_blocks();
 void* map_to_block(void* shared, std::uint32_t rank);
 void arrive_at_cluster_barrier();
 void wait_for_cluster_barrier();
 
-/// Announces an atomic access of `size` bytes; the caller then performs it, and reports if it changed nothing.
+/// Announces an atomic access of `size` bytes; the caller then performs it, and calls changed_nothing() if that is so.
 void atomic_access(void* address, std::size_t size);
 void changed_nothing();
 
-/// An unsigned integer of as many bytes.
+/// The unsigned integer of the same size.
 template <class T>
 using WordOf =
     std::conditional_t<sizeof(T) == 8, std::uint64_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
@@ -277,7 +277,7 @@ SIMT_INLINE std::uint64_t together(unsigned mask, Collective function, std::uint
   return mine.result;
 }
 
-/// A value smaller than an int is moved as one: none of CUDA's overloads takes it as it is.
+/// A value smaller than an int is moved as an int: CUDA's shuffles have no overload for it.
 template <class T>
 SIMT_INLINE auto exchange(Collective function, unsigned mask, T value, int operand, int width) {
   using Moved = std::conditional_t<std::is_integral_v<T> && sizeof(T) < sizeof(int), int, T>;
@@ -292,20 +292,20 @@ SIMT_INLINE auto exchange(Collective function, unsigned mask, T value, int opera
 // --- __shared__ variables ---------------------------------------------------------------------------------------
 // `__shared__ float As[64];` becomes (common/sim/rewrite/rewrite.cpp)
 //   struct simt_shared_As { float As[64]; }; auto& As = simt::shared<simt_shared_As, decltype(simt_shared_As::As), "As", 0>();
-// a reference to where the variable lies. Such a struct is never made: a declaration can stand in it as it is.
+// a reference to the variable. The struct is never instantiated; it only holds the declaration as written.
 namespace simt {
 
-/// A declaration of a __shared__ variable, for each instantiation of its function: names.cpp finds them by their symbols.
+/// The declaration of a __shared__ variable, one per instantiation of its function; names.cpp finds it by its symbol.
 struct SharedDeclaration {
   const char* name;
-  const std::type_info* within;  ///< the struct around it, whose own name says in which function it is
-  int place;                     ///< in which order they were declared
+  const std::type_info* within;  ///< the struct around it, whose mangled name contains its function
+  int place;                     ///< its position in the order of declaration
   std::size_t bytes, alignment;
   ElementType element;
-  std::uint32_t number = 0;  ///< among those that the program uses, from 1 on; 0 until that is known
+  std::uint32_t number = 0;  ///< from 1 on, among those that the program uses; 0 until known
 };
 
-/// A name as a template's argument.
+/// A name as a template argument.
 template <std::size_t BYTES>
 struct SharedName {
   char text[BYTES] = {};
@@ -319,7 +319,7 @@ inline constinit SharedDeclaration shared_declaration{NAME.text,    &typeid(With
                                                       sizeof(Type), alignof(Within), element_type<Type>()};
 
 namespace device {
-/// Where a variable lies in the running block's shared memory: constant while a thread runs, hence [[gnu::const]].
+/// A variable's address in the running block's shared memory: constant while a thread runs, hence [[gnu::const]].
 [[gnu::const]] void* shared(const SharedDeclaration& declaration) noexcept;
 }  // namespace device
 

@@ -1,7 +1,7 @@
-// cost/: from addresses to what they cost.
+// cost/: from addresses to costs.
 //
-// In: addresses, as plain numbers. common/sim/rules.hpp says what the 32 of one warp-wide access cost; this file finds the warp-wide
-// accesses in the logs of 32 lanes, which ran one after the other; tally.hpp sums them up by site. Out: numbers.
+// In: addresses, as plain numbers. common/sim/rules.hpp gives the cost of the 32 of one warp-wide access; this file finds the
+// warp-wide accesses in the logs of 32 lanes, which ran one after the other; tally.hpp sums their costs by site. Out: numbers.
 #pragma once
 
 #include <array>
@@ -16,27 +16,27 @@
 namespace simt {
 
 enum class Op : std::uint8_t { load, store, atomic, bulk_load, bulk_store };
-/// Distributed: the shared memory of another block of the cluster. Constant: what is __constant__.
+/// distributed: the shared memory of another block of the cluster. constant: __constant__ variables.
 enum class Space : std::uint8_t { global, shared, distributed, constant };
 
-/// Whether an operation is a bulk copy, of one thread for the whole block: it passes neither L1's tags nor, as far as is known, the
-/// banks like a warp's access.
+/// Whether an operation is a bulk copy, which one thread starts for the whole block: it does not pass L1's tags nor, as far as is
+/// known, the banks in the way of a warp's access.
 constexpr bool is_bulk(Op op) { return op == Op::bulk_load || op == Op::bulk_store; }
 
-/// What the accesses of one site cost, summed over requests.
+/// The cost of the accesses of one site, summed over requests.
 struct SiteCost {
   std::uint64_t requests = 0;       ///< warp-wide instructions
-  std::uint64_t accesses = 0;       ///< thread-wide accesses (at most 32 a request)
+  std::uint64_t accesses = 0;       ///< accesses of single threads (at most 32 per request)
   std::uint64_t sectors = 0;        ///< global: 32-byte sectors touched
   std::uint64_t lines = 0;          ///< global: 128-byte lines touched
   std::uint64_t tag_passes = 0;     ///< global: passes through L1's tag stage
-  std::uint64_t wavefronts = 0;     ///< shared: passes through the 32 banks; constant: different addresses
-  std::uint64_t l1_wavefronts = 0;  ///< global: passes through the same 32 banks if L1 has the data
+  std::uint64_t wavefronts = 0;     ///< shared: passes through the 32 banks; constant: distinct addresses
+  std::uint64_t l1_wavefronts = 0;  ///< global: passes through the same 32 banks if it hits L1
   std::uint64_t l1_cycles = 0;      ///< global: the larger of tag passes and wavefronts
-  /// Lanes of a warp came here after different numbers of loop turns. Which of their accesses the hardware would serve together is
-  /// then a guess: the k-th of one lane with the k-th of another.
+  /// Lanes of a warp came here after different numbers of loop iterations. Which of their accesses the hardware would serve
+  /// together is then a guess: the k-th of one lane with the k-th of another.
   bool estimated = false;
-  bool at_least = false;  ///< global stores: l1_wavefronts and l1_cycles may be more (exact_for_store)
+  bool at_least = false;  ///< global stores: l1_wavefronts and l1_cycles are lower bounds (exact_for_store)
 
   SiteCost& operator+=(const SiteCost& more) {
     for (const auto number :
@@ -58,17 +58,17 @@ constexpr std::uint16_t unknown_turns = 0xffff;
 /// One access of one lane.
 struct LogEntry {
   std::uint64_t address;
-  std::uint32_t pc;  ///< which instruction, as an offset into the program
+  std::uint32_t pc;  ///< the instruction, as an offset into the program
   std::uint8_t size;
   Op op;
-  /// How often the lane has gone round a loop since the last barrier, or unknown_turns.
+  /// How many loop iterations the lane has begun since the last barrier, or unknown_turns.
   std::uint16_t turns;
 };
 using Log = std::vector<LogEntry>;
 
-/// Calls visit(entry, access, same_turn) for each warp-wide access of the logs; a null log is that of no lane. The k-th execution of an
-/// instruction by one lane belongs with the k-th by another: entry i of every log where all ran the same instructions. `same_turn`:
-/// whether all came to it after as many turns of loops; else it is a guess.
+/// Calls visit(entry, access, same_turn) for each warp-wide access of the logs; a null log stands for a missing lane. The k-th
+/// execution of an instruction by one lane is grouped with the k-th by another: entry i of every log if all ran the same
+/// instructions. `same_turn`: whether all came to it after equally many loop iterations; otherwise the grouping is a guess.
 template <class Visit>
 void for_each_request(const std::array<const Log*, 32>& logs, Visit visit) {
   unsigned participating = 0;

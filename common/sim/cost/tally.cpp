@@ -5,7 +5,7 @@
 namespace simt::cost {
 namespace {
 
-// How many sectors of the access this block had not touched before.
+// How many sectors of the access this block touches for the first time.
 std::uint64_t first_touches(LastBlocks& last_block, const Array& array, const WarpAccess& access, std::uint32_t block) {
   std::uint64_t fresh = 0;
   for (std::size_t lane = 0; lane < 32; ++lane) {
@@ -36,7 +36,7 @@ void Tally::add(const LogEntry& entry, const WarpAccess& access, bool same_turn,
   cost.requests = 1;
   cost.estimated = !same_turn;
   cost.accesses = std::uint64_t(std::popcount(access.active));
-  if (array.space == Space::distributed) {  // by which rule it is served, is not known
+  if (array.space == Space::distributed) {  // the rule by which it is served is not known
     add_to(key, cost, 0);
     return;
   }
@@ -49,7 +49,7 @@ void Tally::add(const LogEntry& entry, const WarpAccess& access, bool same_turn,
   } else {
     cost.sectors = std::uint64_t(sectors_of(access));
     cost.lines = std::uint64_t(lines_of(access));
-    WarpAccess in_array = access;  // the hash of the tag banks starts with the allocation
+    WarpAccess in_array = access;  // tag banks are a function of the offset in the allocation
     for (std::uint64_t& address : in_array.address) address -= array.begin;
     cost.tag_passes = std::uint64_t(tag_passes(in_array));
     cost.l1_wavefronts = std::uint64_t(global_wavefronts(in_array, entry.op == Op::load));

@@ -1,4 +1,4 @@
-// What the warp-wide accesses of a launch cost, summed by site: one instruction and one array.
+// The cost of a launch's warp-wide accesses, summed by site: one instruction and one array.
 #pragma once
 
 #include <cstdlib>
@@ -29,18 +29,18 @@ struct SiteKeyHash {
   }
 };
 struct SiteTally : SiteCost {
-  bool is_sampled = false;  ///< Tally::samples has an access of it
+  bool is_sampled = false;  ///< Tally::samples has an access of this site
 };
 
-/// An array: where its allocation begins and ends, and where addresses are to be counted from in samples.
+/// An array: where its allocation begins and ends, and the address from which samples count offsets.
 struct Array {
   Space space{};
   std::uint16_t index = 0;
   std::uint64_t begin = 0, end = 0, counted_from = 0;
 };
 
-/// For each sector of an array the serial of the last block that touched it; 0: none. Of a large array only those that are touched
-/// take memory.
+/// For each sector of an array, the serial of the last block that touched it; 0: none. In a large array only touched sectors take
+/// memory.
 class LastBlocks {
  public:
   explicit LastBlocks(const Array& array)
@@ -56,14 +56,14 @@ class LastBlocks {
   std::unique_ptr<std::uint32_t[], void (*)(void*)> serials_;
 };
 
-/// The cost of what one host thread ran.
+/// The cost of the blocks that one host thread ran.
 struct Tally {
   std::unordered_map<SiteKey, SiteTally, SiteKeyHash> sites;
-  /// The first access at each site by the sampled warp: see Sample::byte_offset.
+  /// The sampled warp's first access at each site: see Sample::byte_offset.
   std::vector<std::pair<SiteKey, std::array<std::int64_t, 32>>> samples;
-  /// By global array: who loaded and stored its sectors.
+  /// By global array: which block last loaded and stored its sectors.
   std::map<std::uint16_t, LastBlocks> loaded_by, stored_by;
-  /// By sector: elements of it that atomic operations updated, each once a request.
+  /// By sector: its elements that atomic operations updated, each once per request.
   std::unordered_map<std::uint64_t, std::uint64_t> updates;
   /// Distinct sectors per block, summed over blocks.
   std::uint64_t block_sectors = 0, block_store_sectors = 0;
@@ -72,7 +72,7 @@ struct Tally {
   void add(const LogEntry& entry, const WarpAccess& access, bool same_turn, const Array& array, std::uint32_t block,
            bool sampled);
   /// Adds one side of a bulk copy of elements of key.size bytes: the bytes [begin, end) of each row. It bypasses L1, so each
-  /// copy fetches its sectors anew and takes no tags or wavefronts; those of shared memory are not known.
+  /// copy fetches all its sectors, without tag passes or wavefronts; the wavefronts in shared memory are not known.
   void add_bulk(const SiteKey& key, const Array& array,
                 const std::vector<std::pair<std::uint64_t, std::uint64_t>>& rows, std::uint32_t block);
 

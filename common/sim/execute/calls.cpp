@@ -1,5 +1,5 @@
-// What kernels call: the functions of common/cuda/words/vocabulary.hpp and ptx.hpp that are waits, asynchronous copies
-// or fences of a block or warp, and what the lanes of a warp compute together.
+// Device functions: those of common/cuda/words/vocabulary.hpp and ptx.hpp for waits, asynchronous copies and fences, and
+// the collective operations of a warp.
 #include <fmt/format.h>
 
 #include "common/sim/execute/execute.hpp"
@@ -15,20 +15,20 @@ dim3 grid_extent() { return running->launch->counts.grid; }
 
 void* shared(const SharedDeclaration& declaration) noexcept {
   const Worker* const w = running;
-  if (w == nullptr) return nullptr;  // a function of the device that the host calls: it may not use it
+  if (w == nullptr) return nullptr;  // host code calls a __device__ function, which must not use the result
   return reinterpret_cast<void*>(w->shared_begin + w->shared.offset_of[declaration.number]);
 }
 
 // --- Barriers of a block ---------------------------------------------------------------------------------------------
 namespace {
-// The running lane arrives at a barrier of so many threads, which those before it must have named as well. The last lane
-// of a block also counts for those that its warp lacks: a barrier counts whole warps.
+// The running lane arrives at a barrier for `threads` threads, a number that must agree with earlier arrivals. The last
+// lane of a block also counts for the missing lanes of its warp: a barrier counts whole warps.
 NamedBarrier& come_to_barrier(const Call& call, int number, int threads) {
   const auto refuse = [&](const std::string& why) {
     fail(call.w, "barrier", call.pc, fmt::format("comes to barrier {} for {} threads{}", number, threads, why));
   };
   if (number < 0 || number > 15) refuse(": a block has barriers 0 to 15");
-  if (threads <= 0 || threads % 32 != 0) refuse(": the number of threads must be a multiple of 32, and not 0");
+  if (threads <= 0 || threads % 32 != 0) refuse(": the number of threads must be a positive multiple of 32");
   NamedBarrier& barrier = call.block.barriers[std::size_t(number)];
   if (barrier.first_pc == 0) barrier = {.expected = threads, .first = call.lane.linear, .first_pc = call.pc};
   const int size = int(call.block.lanes.size());
@@ -36,7 +36,7 @@ NamedBarrier& come_to_barrier(const Call& call, int number, int threads) {
   if (barrier.expected != threads || barrier.arrived > threads)
     refuse(fmt::format(", and thread {} came to it for {} at {}{}", thread_name(call.w, std::size_t(barrier.first)),
                        barrier.expected, line_of(barrier.first_pc),
-                       barrier.arrived > threads ? ", as have so many: groups that may overlap need a barrier each"
+                       barrier.arrived > threads ? ", which is complete: groups that may overlap need a barrier each"
                        : number == 0             ? "; __syncthreads is barrier 0, for all threads"
                                                  : ""));
   return barrier;
@@ -98,7 +98,7 @@ void trap() {
   fail(call.w, "trap", call.pc, "executes __trap()");
 }
 
-// What assert() calls where it fails. On the host it ends the program, as the C library's own does.
+// Called by a failing assert(). On the host it ends the program, as the C library's own does.
 extern "C" [[noreturn]] void __assert(const char* expression, const char* file, int line);
 extern "C" void __assert_fail(const char* expression, const char* file, unsigned line, const char*) noexcept {
   if (hooks::lane_hooks.listener == nullptr) __assert(expression, file, int(line));
@@ -120,7 +120,7 @@ void wait_for_async_copies(int pending) {
   const Call call(__builtin_return_address(0));
   call.order.wait_for_groups(call.lane.linear, order::copies_of, order::Epoch(pending));
   order::ThreadClock& clock = call.order.clock(call.lane.linear);
-  const order::Epoch over = clock.over[order::kind_of(order::copies_of)];  // the first group that is not
+  const order::Epoch over = clock.over[order::kind_of(order::copies_of)];  // the first group that is not over
   deliver_copies(call.lane, over);
   const std::size_t in_flight = clock.group(order::copies_of) - std::max<order::Epoch>(over, 1);
   auto& waits = call.w.waits_for_copies;
@@ -145,14 +145,14 @@ namespace {
 
 using Word = std::uint32_t;
 
-// Calls f(lane, slot) for the lanes of a mask.
+// Calls f(lane, slot) for each lane of a mask.
 template <class F>
 void for_each(unsigned mask, Slot* const* slots, F f) {
   for (int lane = 0; lane < 32; ++lane)
     if (mask >> lane & 1u) f(lane, *slots[lane]);
 }
 
-// source(own, first of the segment, end of the segment, operand) is the lane whose value is taken.
+// source(own, first of the segment, end of the segment, operand) returns the lane whose value is taken.
 template <class Source>
 void take_from(unsigned mask, Slot* const* slots, Source source) {
   for_each(mask, slots, [&](int own, Slot& slot) {
@@ -174,7 +174,7 @@ unsigned votes_of(unsigned mask, Slot* const* slots) {
   return votes;
 }
 
-// Combines the 32-bit values of all lanes by f and gives the result to each.
+// Reduces the 32-bit values of all lanes with f; each lane gets the result.
 template <class F>
 void combine(unsigned mask, Slot* const* slots, F f) {
   auto result = Word(slots[std::countr_zero(mask)]->value);

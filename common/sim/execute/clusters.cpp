@@ -1,6 +1,6 @@
-// Clusters: their barrier, how one block reaches the shared memory of another, and who does so too early or too late.
+// Clusters: their barrier, and accesses of a block to the shared memory of another, which may be too early or too late.
 //
-// Each block has its shared memory in an arena of its own: an address says in which, its offset there which variable.
+// Each block has its shared memory in an arena of its own: an address identifies the arena, its offset the variable.
 #include <fmt/format.h>
 
 #include "common/sim/execute/execute.hpp"
@@ -8,7 +8,7 @@
 namespace simt::execute {
 namespace {
 
-// Ends the cluster's barrier if nobody is missing.
+// Completes the cluster barrier if no thread is missing.
 void end_barrier(const Worker& w, Cluster& cluster) {
   if (cluster.arrived == 0 || cluster.arrived < cluster.threads) return;
   ++cluster.barriers;
@@ -56,7 +56,7 @@ void note_visit(Worker& w, Block& owner, Op op, Address pc) {
   const order::KnownPointer& known = order.clock(w.lane->linear).known;
   if (known == nullptr || known->of_block(owner.serial) == nullptr)
     report(w, "cluster", culprit(w, pc), 0, [&] {
-      return fmt::format("{} shared memory{}, which may not have begun: no cluster barrier lies before", verb_of(op),
+      return fmt::format("{} shared memory{}, which may not have started: no cluster barrier precedes", verb_of(op),
                          of_block(owner));
     });
   const order::Stamp by = order.stamp_of(w.lane->linear);
@@ -90,10 +90,10 @@ void* map_to_block(void* shared, std::uint32_t rank) {
   const auto address = reinterpret_cast<Address>(shared);
   const auto refuse = [&](const std::string& what) { fail(call.w, "cluster", call.pc, what); };
   if (!is_shared(call.w, address) || variable_of(call.w, address, 1, call.w.shared_begin) == nullptr)
-    refuse(fmt::format("maps address {:#x}, which is in none of its __shared__ arrays, to another block", address));
+    refuse(fmt::format("maps address {:#x} to another block, but it is in none of its __shared__ arrays", address));
   const auto& blocks = call.block.cluster->blocks;
   if (rank >= blocks.size())
-    refuse(fmt::format("maps {} to block {} of its cluster, which has {}: they count from 0",
+    refuse(fmt::format("maps {} to block {} of its cluster, which has {}: ranks start at 0",
                        shared_name(call.w, address, 4), rank, blocks.size()));
   return reinterpret_cast<void*>(same_place(*blocks[rank], call.block, address));
 }
@@ -102,7 +102,7 @@ void arrive_at_cluster_barrier() {
   const Call call(__builtin_return_address(0));
   Lane& lane = call.lane;
   if (lane.cluster_arrivals > lane.cluster_waits)
-    fail(call.w, "cluster", call.pc, "arrives at the cluster's barrier again, before it has waited for it");
+    fail(call.w, "cluster", call.pc, "arrives at the cluster barrier a second time without a wait in between");
   ++lane.cluster_arrivals;
   ++call.block.cluster->arrived;
   if (call.w.traced) call.order.arrive(lane.linear, call.block.cluster_arrivals);
@@ -113,7 +113,7 @@ void wait_for_cluster_barrier() {
   const Call call(__builtin_return_address(0));
   Lane& lane = call.lane;
   if (lane.cluster_arrivals == lane.cluster_waits)
-    fail(call.w, "cluster", call.pc, "waits for the cluster's barrier, at which it has not arrived");
+    fail(call.w, "cluster", call.pc, "waits at the cluster barrier without having arrived");
   ++lane.cluster_waits;
   wait_for({.what = Wait::For::cluster_barrier, .pc = call.pc});
 }

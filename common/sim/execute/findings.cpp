@@ -1,5 +1,5 @@
-// What is said of a mistake: which kernel, line, block and thread, which element, and what lies beside an address out
-// of bounds; and, when no lane can go on and none ever will, who waits where for what, and what is missing.
+// The text of a finding: kernel, line, block and thread, the element, and the array nearest to an address out of
+// bounds; and for a deadlock, which threads wait where for what, and what is missing.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -28,7 +28,7 @@ std::string counted(std::uint64_t number, const char* what) {
 namespace simt::execute {
 namespace {
 
-// A finding without what differs between two threads, or two copies of an instruction, that make the same mistake.
+// A finding without the parts that differ between two threads, or two copies of an instruction, with the same mistake.
 std::string without_who_and_where(const std::string& finding) {
   static const std::regex varying(R"(\(\d+,\d+,\d+\)|\[-?\d+\]|0x[0-9a-f]+|\bindex -?\d+| from its byte \d+ on)");
   return std::regex_replace(finding, varying, "");
@@ -49,7 +49,7 @@ std::string actor_name(const Worker& w, order::Stamp by) {
   return fmt::format("{}thread {}", copy, thread_name(w, number));
 }
 
-// "[1][3]", of the element at a byte offset into an array. The first index may be below 0, or beyond its extent.
+// "[1][3]", the element at a byte offset into an array. The first index may be below 0, or beyond its extent.
 std::string indices(const hooks::Shape& shape, std::ptrdiff_t offset) {
   const auto divided = [](std::ptrdiff_t number, std::size_t by) {
     return (number < 0 ? number - std::ptrdiff_t(by) + 1 : number) / std::ptrdiff_t(by);
@@ -64,15 +64,15 @@ std::string indices(const hooks::Shape& shape, std::ptrdiff_t offset) {
   return fmt::format("[{}]{}", index, text);
 }
 
-// "up to 4 bytes past the end of out: this is out[32], and it has 32 elements", or "... before the start of ...": of an
-// access to `size` bytes, `offset` bytes after the first of an array.
+// "up to 4 bytes past the end of out: this is out[32], and it has 32 elements", or "... before the start of ...": for
+// an access to `size` bytes, `offset` bytes after the start of an array.
 std::string beside(const std::string& name, const hooks::Shape& shape, std::size_t bytes, std::ptrdiff_t offset,
                    std::size_t size) {
   const std::ptrdiff_t past = offset + std::ptrdiff_t(size) - std::ptrdiff_t(bytes);
   const std::string text = past > 0 ? fmt::format("up to {} bytes past the end of {}", past, name)
                                     : fmt::format("{} bytes before the start of {}", -offset, name);
   if (shape.element == 0) return text;
-  // Of an access that straddles the end: the first element after it.
+  // For an access that straddles the end: the first element after it.
   return fmt::format("{}: this is {}{}, and it {}", text, name,
                      indices(shape, past > 0 ? std::max(offset, std::ptrdiff_t(bytes)) : offset),
                      shape.extents.size() > 1 ? fmt::format("is [{}]", fmt::join(shape.extents, "]["))
@@ -88,11 +88,11 @@ std::string beside(const Region& region, Address address, std::size_t size) {
                 region.end - first, std::ptrdiff_t(address - first), size);
 }
 
-// A variable of the program is told to lie beside an array within the first distance. What is farther than the second
-// from every array may be no mistaken index.
+// An address in a variable of the program is described by an array within the first distance. An address farther than
+// the second from every array is probably not a wrong index.
 constexpr Address near_bytes = 4096, far_bytes = Address(16) << 20;
 
-// What is told of the closest array of global memory within a distance, or "".
+// The address described by the closest array of global memory within a distance, or "".
 std::string beside_which(const Worker& w, Address address, std::size_t size, Address farthest) {
   const Region* closest = nullptr;
   for (const Region* region : w.launch->arrays) {
@@ -101,16 +101,16 @@ std::string beside_which(const Worker& w, Address address, std::size_t size, Add
       closest = region;
       farthest = distance;
     }
-    // An unsigned index that went below 0: the address is 2^32 elements after what was meant.
+    // An unsigned index that went below 0: the address is 2^32 elements too high.
     const std::size_t element = region->declared.element != 0 ? region->declared.element : region->element;
     if (region->begin + (Address(element) << 32) - address <= near_bytes)
-      return fmt::format("an index without a sign went below 0: this is {}{}", region->name,
+      return fmt::format("an unsigned index went below 0: this is {}{}", region->name,
                          indices({element, {}}, std::ptrdiff_t(address - region->begin)));
   }
   return closest == nullptr ? "" : beside(*closest, address, size);
 }
 
-// The same of `size` bytes at `offset` in shared memory that belong to no variable, from the last variable before them.
+// The same for `size` bytes at `offset` in shared memory outside of all variables, by the last variable before them.
 std::string beside_which_variable(const Worker& w, std::ptrdiff_t offset, std::size_t size) {
   const PlacedVariable* v = nullptr;
   for (const PlacedVariable& candidate : w.launch->variables)
@@ -123,12 +123,12 @@ std::string beside_which_variable(const Worker& w, std::ptrdiff_t offset, std::s
     return fmt::format("{}{}, to which the launch gives {} bytes", where,
                        beside(v->name, {size, {}}, v->size, from_start, size), v->size);
   return fmt::format(
-      "{}but the launch gives {} no bytes: as extern __shared__ it has as many as the third argument between <<< and "
-      ">>> says",
+      "{}but the launch gives {} no bytes: the size of extern __shared__ memory is the third argument between <<< and "
+      ">>>",
       where, v->name);
 }
 
-// Outside every variable of a block.
+// Reports an access to shared memory outside every variable of a block.
 [[noreturn]] void report_wild_shared_access(Worker& w, const Block& owner, std::size_t size, Touched t) {
   fail(w, "out of bounds", t.pc(),
        fmt::format("{} {} bytes of shared memory{} at address {:#x}, {}", verb_of(t.op), size,
@@ -136,16 +136,16 @@ std::string beside_which_variable(const Worker& w, std::ptrdiff_t offset, std::s
                    beside_which_variable(w, std::ptrdiff_t(t.address - owner.shared_begin()), size)));
 }
 
-// An address in the shared memory of another block.
+// Reports an access to the shared memory of a block that is not accessible.
 [[noreturn]] void report_foreign_access(Worker& w, std::size_t size, Touched t, const Arena& arena) {
   const Block* const owner = owner_of(w, t.address);
   if (owner != nullptr && !owner->ended) report_wild_shared_access(w, *owner, size, t);
   const std::uint32_t number = arena.block;
   const auto [whose, why] =
-      owner != nullptr ? std::pair(of_block(*owner), ", which has ended: no cluster barrier keeps it")
+      owner != nullptr ? std::pair(of_block(*owner), ", which has ended: no cluster barrier makes it wait")
       : number == 0    ? std::pair(std::string(" of a block that has ended,"), "")
                        : std::pair(" of block " + coordinates(index_in(w.launch->counts.grid, number - 1)),
-                                   ": only blocks of one cluster reach each other's");
+                                   ": only blocks of one cluster can access each other's shared memory");
   fail(w, "cluster", t.pc(),
        fmt::format("{} shared memory{} at address {:#x}{}", verb_of(t.op), whose, t.address, why));
 }
@@ -155,23 +155,23 @@ std::string beside_which_variable(const Worker& w, std::ptrdiff_t offset, std::s
   std::string where = beside_which(w, t.address, size, variable.empty() ? far_bytes : near_bytes);
   const bool of_reader =
       variable.find("simt") == std::string::npos && !variable.starts_with("tile_") && variable != "a constant";
-  if (!variable.empty() && (where.empty() || of_reader))  // in the reader's source: it may have been meant
+  if (!variable.empty() && (where.empty() || of_reader))  // in the user's source: the access may be intended
     fail(w, "unsupported", t.pc(),
          fmt::format("{} {}, a variable of the program that is neither __shared__ nor a __device__ one outside "
                      "functions and classes; the model has no virtual functions either",
                      verb_of(t.op), variable));
-  if (where.empty()) where = "in no allocation: is it a pointer of the host, or of malloc() or new? use a tile::array";
+  if (where.empty()) where = "in no allocation: is it a host pointer, or from malloc() or new? use a tile::array";
   fail(w, "out of bounds", t.pc(),
        fmt::format("{} {} bytes of global memory at address {:#x}, {}", verb_of(t.op), size, t.address, where));
 }
 
-// How to mend a race of the running lane with another thread, where it is not by a barrier of the block alone, or "".
+// How to fix a race of the running lane with another thread if __syncthreads is not the only way; otherwise "".
 std::string cure(const Worker& w, Touched t, const order::Conflict& other) {
   if (t.may_poll || other.may_poll)
     return " (a volatile flag in shared memory must be written atomically, or after a __threadfence_block())";
   if (t.op == Op::load ? other.atomic : t.strong && !other.wrote)
     return " (a read that may come between atomic updates must be atomic or volatile as well)";
-  // No barrier can come between two accesses on one line, which an update is.
+  // No barrier can come between two accesses on one line, as in an update.
   if (order::block_of(other.with) != w.block->serial || on_one_line(t.pc(), hooks::image_base() + other.pc) ||
       order::warp_of(other.with) != std::uint32_t(w.lane->linear) / 32)
     return "";
@@ -262,10 +262,10 @@ void Worker::refuse_index(Address pc, std::intptr_t index, const char* array_typ
   constexpr std::intptr_t below = std::intptr_t(1) << 32;
   fail(*this, "out of bounds", pc,
        fmt::format("uses index {} of an array of type {}{}", index, array_type,
-                   index < below && index >= below - below / 64 ? ": an index without a sign went below 0" : ""));
+                   index < below && index >= below - below / 64 ? ": an unsigned index went below 0" : ""));
 }
 
-// --- Standstill ------------------------------------------------------------------------------------------------------
+// --- Deadlock --------------------------------------------------------------------------------------------------------
 namespace {
 
 // "lanes 0xffff0000 of the mask 0xffffffff, which never arrive at it: thread (16,0,0) waits at chapter03.cu:57"
@@ -293,13 +293,13 @@ std::string described(const Worker& worker, const Lane& lane) {
     case Wait::For::collective:
       return "waits for " + missing_lanes(block, lane);
     case Wait::For::named_barrier:
-      return fmt::format("waits at barrier {}: {} of {} threads are there", lane.wait.number,
+      return fmt::format("waits at barrier {}: {} of {} threads have arrived", lane.wait.number,
                          block.barriers[std::size_t(lane.wait.number)].arrived,
                          block.barriers[std::size_t(lane.wait.number)].expected);
     case Wait::For::mbarrier:
       return described_mbarrier_wait(worker, lane);
     case Wait::For::cluster_barrier:
-      return fmt::format("waits at the cluster's barrier: {} of {} threads that have not returned are there",
+      return fmt::format("waits at the cluster barrier: {} of {} threads that have not returned have arrived",
                          block.cluster->arrived, block.cluster->threads);
     case Wait::For::registers:
       return described_register_wait(block, lane);
@@ -307,8 +307,8 @@ std::string described(const Worker& worker, const Lane& lane) {
   return "";
 }
 
-// A barrier of the block that some threads cannot reach any more, or reach at another line; or an operation of a warp
-// that some lanes do not reach, though nothing keeps them.
+// Explains a barrier of the block that some threads can no longer reach, or reach at another line; or a warp operation
+// that some lanes do not reach, though they do not wait.
 bool explain_barrier(Worker& worker) {
   const Block& block = *worker.block;
   const auto& lanes = block.lanes;
@@ -338,13 +338,13 @@ bool explain_barrier(Worker& worker) {
   return true;
 }
 
-// "; blocks: 132 resident, 2 ended, 1 not begun: the GPU holds no more"
+// "; blocks: 132 resident, 2 ended, 1 not started: the GPU holds no more"
 std::string blocks_of_launch(const Launch& launch) {
   const std::uint64_t begun = std::min<std::uint64_t>(launch.next_cluster, launch.cluster_count);
   const std::uint64_t resident = launch.resident, left = (launch.cluster_count - begun) * launch.cluster_blocks;
   return fmt::format("; blocks: {} resident, {} ended{}", resident,
                      std::max(begun * launch.cluster_blocks, resident) - resident,
-                     left == 0 ? "" : fmt::format(", {} not begun: the GPU holds no more", left));
+                     left == 0 ? "" : fmt::format(", {} not started: the GPU holds no more", left));
 }
 
 }  // namespace
@@ -357,7 +357,7 @@ void explain_standstill(Worker& worker) {
     worker.block = block;
     if (explain_barrier(worker)) return;
   }
-  // Lanes that wait alike: by rank of the block, line, and what for; which element they poll, does not matter.
+  // Lanes that wait alike: grouped by rank of the block, line, and what they wait for, whichever element they poll.
   struct Group {
     Block* block;
     const Lane* first;
@@ -379,7 +379,7 @@ void explain_standstill(Worker& worker) {
     returned += int(std::ranges::count(block->lanes, LaneState::done, &Lane::state));
     polls = polls || has_lane_in(block->lanes, LaneState::polling);
   }
-  // Lanes that poll may wait for another block, and that for others.
+  // Lanes that poll may wait for another block, which may wait for others.
   for (const auto& block : worker.resident)
     if (polls && block->cluster != cluster && !block->ended) add(*block, std::uint32_t(cluster->blocks.size()));
   const auto& [key, first] = *groups.begin();

@@ -1,4 +1,4 @@
-// Launches: what a grid may be, which workers run it, and what its counts are.
+// Launches: checks of the grid, the workers that run it, and its counts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,39 +20,39 @@ unsigned host_threads() {
 namespace execute {
 namespace {
 
-// --- What a launch may be --------------------------------------------------------------------------------------------
+// --- Limits of a launch ----------------------------------------------------------------------------------------------
 void check_launch(const Launch& launch) {
   constexpr std::size_t most_blocks_of_cluster = 8;  // on every GPU that has clusters
   const dim3 b = launch.counts.block, g = launch.counts.grid, c = launch.counts.cluster;
   const auto refuse = [&](const std::string& why) {
     throw Error(fmt::format("launch of {}: {}", launch.counts.kernel, why));
   };
-  if (b.x == 0 || b.y == 0 || b.z == 0 || g.x == 0 || g.y == 0 || g.z == 0) refuse("an extent of grid or block is 0");
+  if (b.x == 0 || b.y == 0 || b.z == 0 || g.x == 0 || g.y == 0 || g.z == 0) refuse("a dimension of grid or block is 0");
   if (std::uint64_t(b.x) * b.y * b.z > max_threads || b.z > 64)
-    refuse(fmt::format("a block of {} x {} x {} threads; 1024 is the limit, 64 along z", b.x, b.y, b.z));
-  if (g.x > 2147483647u || g.y > 65535 || g.z > 65535) refuse("grid y and z end at 65535");
+    refuse(fmt::format("a block of {} x {} x {} threads; 1024 is the limit, and 64 along z", b.x, b.y, b.z));
+  if (g.x > 2147483647u || g.y > 65535 || g.z > 65535) refuse("a grid has at most 65535 blocks along y and z");
   if (launch.block_count >= 1u << 24) refuse("the model runs at most 16,777,215 blocks");
   if (c.x == 0 || c.y == 0 || c.z == 0 || launch.cluster_blocks > most_blocks_of_cluster)
     refuse(
-        fmt::format("a cluster of {} x {} x {} blocks; 1 to {} are possible", c.x, c.y, c.z, most_blocks_of_cluster));
+        fmt::format("a cluster of {} x {} x {} blocks; it must have 1 to {}", c.x, c.y, c.z, most_blocks_of_cluster));
   if (g.x % c.x != 0 || g.y % c.y != 0 || g.z % c.z != 0)
-    refuse(fmt::format("a grid of {} x {} x {} blocks is no multiple of a cluster of {} x {} x {}", g.x, g.y, g.z, c.x,
-                       c.y, c.z));
+    refuse(fmt::format("a grid of {} x {} x {} blocks is not a multiple of a cluster of {} x {} x {}", g.x, g.y, g.z,
+                       c.x, c.y, c.z));
   const std::size_t fixed = launch.counts.static_shared_bytes, shared = fixed + launch.counts.dynamic_shared_bytes;
   if (fixed > 48 * 1024) refuse(fmt::format("{} bytes of static shared memory; 48 KB is the limit of a block", fixed));
   if (shared > largest_shared) refuse(fmt::format("{} bytes of shared memory; 227 KB is the limit of a block", shared));
 }
 
-// How many blocks an H200 holds at once, by threads and shared memory alone.
+// How many blocks an H200 holds at once, limited by threads and shared memory alone.
 std::size_t most_resident(const Counts& launched) {
   constexpr std::size_t sms = 132, threads_of_sm = 2048, blocks_of_sm = 32, shared_of_sm = 228 * 1024;
   const std::size_t threads = (std::size_t(launched.block.x) * launched.block.y * launched.block.z + 31) / 32 * 32;
-  const std::size_t shared = launched.static_shared_bytes + launched.dynamic_shared_bytes + 1024;  // 1 KB: the system's
+  const std::size_t shared = launched.static_shared_bytes + launched.dynamic_shared_bytes + 1024;  // 1 KB: reserved
   return sms * std::max<std::size_t>(1, std::min({blocks_of_sm, threads_of_sm / threads, shared_of_sm / shared}));
 }
 
-// The first findings, and of each kind at least one, causes first: a race may leave an element that is read though nobody
-// wrote it, and such a read may lead a thread away from where others wait for it.
+// The first findings, at least one of each kind, causes first: a race may lead to a read of an uninitialised element, and
+// such a read may keep a thread from a barrier at which others wait for it.
 std::string text_of(std::vector<std::string> findings) {
   constexpr std::size_t most = 8;
   std::ranges::stable_sort(findings, {}, [](const std::string& finding) {
@@ -75,7 +75,7 @@ const std::string& name_of_array(const Launch& launch, Space space, std::uint16_
   return allocated ? launch.arrays[index]->name : launch.variables[index].name;
 }
 
-// Those of an access's lanes whose addresses lie in the array of the first; of a cluster's blocks each has its own.
+// Those lanes of an access whose addresses lie in the same array as the first; each block of a cluster has its own arrays.
 unsigned lanes_with_first(const Worker& worker, const cost::Array& array, const WarpAccess& access, unsigned lanes) {
   unsigned within = lanes & -lanes;
   for (; lanes != 0; lanes &= lanes - 1) {
@@ -91,7 +91,7 @@ unsigned lanes_with_first(const Worker& worker, const cost::Array& array, const 
 
 void collect(Launch& launch, std::vector<Worker>& workers) {
   Counts& counts = launch.counts;
-  // The compiler may have copied an access (a peeled loop, say): same line, operation and array are one site.
+  // The compiler may duplicate an access (a peeled loop, say): the same line, operation and array are one site.
   using Name = std::tuple<std::string, int, Op, Space, std::string, int>;
   std::map<Name, Site> sites;
   const auto name_of_key = [&](const cost::SiteKey& key) {
@@ -132,10 +132,10 @@ void collect(Launch& launch, std::vector<Worker>& workers) {
   std::ranges::sort(counts.samples, {}, &Sample::site);
 }
 
-// --- The trace that launches report to, while simt::trace runs -------------------------------------------------------
+// --- The trace to which launches report while simt::trace runs -------------------------------------------------------
 struct Collector {
   Trace options;
-  bool runs = true;  // else launches are only described
+  bool runs = true;  // otherwise launches are only described
   std::vector<Counts> counts{};
 };
 Collector* collector = nullptr;
@@ -170,7 +170,7 @@ void count_warp(Worker& worker, std::span<Lane> warp) {
     }
   }
   cost::for_each_request(logs, [&](const cost::LogEntry& entry, const WarpAccess& access, bool same_turn) {
-    // Counts are by array: lanes with different ones are counted as one request for each, and marked as a guess.
+    // Counts are kept by array: lanes with different arrays count as one request for each, marked as a guess.
     WarpAccess part = access;
     for (unsigned rest = access.active; rest != 0; rest &= ~part.active) {
       const cost::Array array = array_of(worker, access.address[std::size_t(std::countr_zero(rest))]);
@@ -186,7 +186,7 @@ void count_warp(Worker& worker, std::span<Lane> warp) {
 
 namespace {
 
-// What a launch may change, as it was at some moment.
+// A snapshot of everything that a launch may change.
 struct Memory {
   std::vector<Region*> arrays;
   std::vector<std::vector<std::byte>> bytes;
@@ -207,7 +207,7 @@ struct Memory {
   }
 };
 
-// What a traced launch changed, the compiler must have announced to the model.
+// Throws Error if a traced launch changed memory by a store that the compiler did not announce.
 void require_announced_stores(const Launch& launch, const Memory& before) {
   for (std::size_t i = 0; i < launch.arrays.size(); ++i) {
     const Region& region = *launch.arrays[i];
@@ -217,8 +217,8 @@ void require_announced_stores(const Launch& launch, const Memory& before) {
       const std::size_t element = at / region.element;
       if (region.cells->written(element) || !region.inside(element)) continue;
       throw Error(fmt::format(
-          "unsupported: {} changed {} with an access that the compiler did not announce to the model: its counts would "
-          "be wrong",
+          "unsupported: {} changed {} by a store that the compiler did not announce to the model: its counts would be "
+          "wrong",
           launch.counts.kernel, element_name(target_of(region), region.begin + at)));
     }
   }
@@ -256,11 +256,11 @@ std::vector<Worker> run_workers(std::size_t host_threads, Launch& launch) {
     worker.traced = launch.traced;
     threads.emplace_back([&worker] { run_blocks(worker); });
   }
-  threads.clear();  // once they have ended
+  threads.clear();  // waits for them
   return workers;
 }
 
-// One where a launch whose blocks turn out to communicate could not begin anew: that takes a copy of its memory.
+// Only one if memory is too large to copy: then a launch whose blocks turn out to communicate could not be restarted.
 std::size_t useful_threads(const Launch& launch) {
   constexpr std::size_t most_kept = std::size_t(1) << 30;
   std::size_t bytes = 0;
@@ -276,7 +276,7 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   using namespace execute;
   if (running != nullptr) {
     const hooks::ScopedIgnore ignore;
-    running->refuse(Address(__builtin_return_address(0)), "launches a kernel, which only the host may");
+    running->refuse(Address(__builtin_return_address(0)), "launches a kernel, which only the host may do");
   }
   Counts described{hooks::function_name(kernel.address), kernel.address, grid, block, cluster};
   described.dynamic_shared_bytes = shared_bytes;
@@ -304,7 +304,7 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
   if (!launch->traced) return;
 
   require_announced_stores(*launch, *before);
-  launch->counts.static_shared_bytes = static_bytes(*launch);  // with what turned out to be part of it
+  launch->counts.static_shared_bytes = static_bytes(*launch);  // now with all variables that were touched
   check_launch(*launch);
   collect(*launch, workers);
   collector->counts.push_back(std::move(launch->counts));

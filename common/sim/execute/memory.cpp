@@ -1,4 +1,4 @@
-// Where the shared memory and the stacks of blocks lie, which bytes a launch may touch, and which cells stand for them.
+// The layout of blocks' shared memory and stacks, the bytes that a launch may touch, and the cells that track them.
 #include <fmt/format.h>
 #include <sys/mman.h>
 
@@ -19,7 +19,7 @@ std::mutex arenas_mutex;
 std::vector<std::unique_ptr<Arena>> arenas;
 std::vector<Arena*> free_arenas;
 
-// Room before and after what a launch asks for, for addresses that miss it; arenas have few sizes.
+// Room before and after the requested memory, for addresses that miss it. Sizes are rounded up, so arenas can be reused.
 constexpr std::size_t room_before = 64 * 1024, room_after = 256 * 1024, unit = 1024 * 1024;
 
 }  // namespace
@@ -32,17 +32,17 @@ Arena* take_arena(std::size_t bytes) {
     free_arenas.erase(found);
     return arena;
   }
-  // Pages that nobody touches cost nothing.
+  // Untouched pages cost nothing.
   const std::size_t stacks = stack_bytes * max_threads, mapped = rounded_up(room_before + bytes + room_after, unit);
   void* const memory =
       mmap(nullptr, unit + stacks + mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
-  mprotect(memory, unit, PROT_NONE);  // the first lane runs into this if its variables do not fit its stack
+  mprotect(memory, unit, PROT_NONE);  // the first lane faults here if its variables do not fit its stack
   Arena& arena = *arenas.emplace_back(std::make_unique<Arena>());
   arena.stacks = static_cast<std::byte*>(memory) + unit;
   arena.memory = arena.stacks + stacks + room_before;
   arena.bytes = mapped - room_before;
-  madvise(arena.stacks + stacks, mapped, MADV_NOHUGEPAGE);  // nor must a touch cost a page of 2 MiB
+  madvise(arena.stacks + stacks, mapped, MADV_NOHUGEPAGE);  // a touch must not cost a page of 2 MiB
   return &arena;
 }
 void give_arena(Arena* arena) {
@@ -60,7 +60,7 @@ const Arena* arena_at(Address address) {
 
 void place_shared_memory(Launch& launch) {
   constexpr std::size_t dynamic_alignment = 1024;
-  // Separates the kernel's own variables, those of functions, and dynamic memory: a near miss is then out of bounds.
+  // Separates the kernel's own variables, those of functions, and dynamic memory, so that a near miss is out of bounds.
   constexpr std::size_t guard_bytes = 4096;
   const std::vector<hooks::SharedVariable>& variables = hooks::shared_variables(launch.kernel->address);
   launch.variables = std::vector<PlacedVariable>(variables.size() + 1);
@@ -90,7 +90,7 @@ void describe_layout(Launch& launch) {
   constexpr std::size_t grain = SharedLayout::grain;
   launch.variable_at.assign(launch.arena_bytes / grain, 0);
   launch.room_at.assign(launch.arena_bytes / grain, 0);
-  launch.offset_of.assign(hooks::shared_variable_count() + 1, 0);  // there the kernel may touch nothing
+  launch.offset_of.assign(hooks::shared_variable_count() + 1, 0);  // offset 0: memory that the kernel must not touch
   for (std::size_t i = 0; i < launch.variables.size(); ++i) {
     const PlacedVariable& v = launch.variables[i];
     const std::size_t end = v.offset + v.size;
@@ -135,7 +135,7 @@ namespace simt {
 
 void require_all_written(const void* memory) {
   const hooks::Region& region = hooks::region_at(memory);
-  if (region.cells == nullptr) throw std::logic_error("require_all_written: nothing was traced");
+  if (region.cells == nullptr) throw std::logic_error("require_all_written: no launch was traced");
   std::size_t missing = 0;
   std::string first;
   for (std::size_t row = 0; row < region.rows; ++row)
@@ -143,7 +143,7 @@ void require_all_written(const void* memory) {
       if (!region.cells->written(region.first + row * region.ld + col) && missing++ == 0)
         first = fmt::format("{}[{}][{}]", region.name, row, col);
   if (missing > 0)
-    throw Error(fmt::format("missing: {} of {} elements of {} were never written, the first is {}", missing,
+    throw Error(fmt::format("missing: {} of {} elements of {} were never written; the first is {}", missing,
                             region.rows * region.cols, region.name, first));
 }
 

@@ -1,9 +1,9 @@
 // Lanes that poll a value in memory, and lanes that never end.
 //
-// A lane that repeats an access, or pauses (__nanosleep), is taken to wait for another value, and sleeps until the one
-// that it saw has changed. How often it would retry meanwhile depends on time, which the model does not know: volatile
-// or atomic looks that changed nothing are taken back, and the last one is counted. The same holds of a sequence of
-// looks that it repeats with no other access in between.
+// A lane that repeats an access, or pauses (__nanosleep), is assumed to wait for another value, and sleeps until the
+// value that it saw has changed. How often it would retry depends on time, which the model does not know: volatile or
+// atomic accesses ("looks") that changed nothing are dropped from the log, and only the last one is counted. The same
+// holds for a repeated sequence of looks with no other access in between.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,18 +16,18 @@
 namespace simt::execute {
 namespace {
 
-// A loop that makes the same looks so often may wait for a value that another lane will write.
+// A loop that has made the same looks this often may wait for a value that another lane will write.
 constexpr std::uint32_t retries_of_a_poll = 64;
-// When no lane of the grid can go on, all that poll retry, twice as often each time: some may only have seemed to wait,
-// or give up after so many iterations. After so many futile wake-ups it is a deadlock; fewer where many blocks wait.
+// When no lane of the grid can proceed, all that poll retry, twice as often each time: some may only seem to wait, or
+// give up after some iterations. After this many futile wake-ups (fewer if many blocks wait) it is a deadlock.
 constexpr int most_futile_wakes = 11, least_futile_wakes = 4;
 // How many different values a lane may poll at once.
 constexpr std::size_t most_looks = 16;
-// A lane that looks so often, at what changes or with other accesses in between, lets others run.
+// A lane that has looked this often, at changing values or with other accesses in between, lets others run.
 constexpr std::uint32_t looks_of_a_yield = 1 << 16;
 
-// --- Lanes without end -----------------------------------------------------------------------------------------------
-// Ends the running lane if it has done something more than so many times.
+// --- Endless lanes ---------------------------------------------------------------------------------------------------
+// Ends the running lane if it has done something more than `most` times.
 void require_end(Worker& w, Address pc, std::uint64_t times, std::uint64_t most, const char* what,
                  std::uint64_t unit = 1) {
   if (times <= most) return;
@@ -48,14 +48,14 @@ bool goes_on(const Lane& lane, bool all) {
   return lane.state == LaneState::polling && (all || std::ranges::any_of(polled_by(lane), sees_another_value));
 }
 
-// "flag[0]", or the address where no array is known.
+// "flag[0]", or the address if no array is known.
 std::string name_of(const Worker& w, const Look& look) {
   if (const std::string shared = shared_name(w, look.address, look.size); !shared.empty()) return shared;
   if (const Region* region = region_of(w, look.address, 1)) return element_name(target_of(*region), look.address);
   return fmt::format("address {:#x}", look.address);
 }
 
-// As a whole number; what has no such form is left to the reader of its bits.
+// The value seen, as a decimal integer if it is small, otherwise as its bits in hexadecimal.
 std::string value_seen(const Look& look) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, look.seen.data(), std::min(look.size, sizeof bits));
@@ -72,8 +72,8 @@ void notice_polling(Worker& w, Address address, std::size_t size, Op op, Address
   const auto begin = lane.looks.begin(), end = begin + lane.look_count;
   const auto first =
       std::find_if(begin, end, [&](const Look& look) { return look.address == address && look.pc == pc; });
-  // If the lane has made this look before, and since then only looks that changed nothing, all of them are taken back,
-  // as if it made this one for the first time.
+  // If the lane has made this look before, and since then only looks that changed nothing, all of them are dropped, as
+  // if it made this one for the first time.
   const auto is_logged = [&](const Look& look) { return look.logged == first->logged + std::size_t(&look - &*first); };
   const bool taken_back = first != end && lane.changed_nothing &&
                           (!w.traced || (std::all_of(first, end, is_logged) &&
@@ -92,8 +92,8 @@ void notice_polling(Worker& w, Address address, std::size_t size, Op op, Address
   } else {
     if (first != end || !lane.changed_nothing || lane.look_count == most_looks) lane.look_count = 0;
     if (lane.look_count == 0) lane.retries = 0;
-    if (++lane.looks_elsewhere % looks_of_a_yield == 0) {  // it makes looks without end, and is not seen to wait
-      require_end(w, pc, ++lane.yields, 1 << 12, "looks at what others may write, and does something else in between",
+    if (++lane.looks_elsewhere % looks_of_a_yield == 0) {  // it looks endlessly without being seen to wait
+      require_end(w, pc, ++lane.yields, 1 << 12, "polls memory that others may write, with other accesses in between",
                   looks_of_a_yield);
       if (w.traced) lane.turns.count = cost::unknown_turns;
       sleep_while_polling(w, pc, 0);
@@ -101,7 +101,7 @@ void notice_polling(Worker& w, Address address, std::size_t size, Op op, Address
   }
   lane.last_address = address;
   lane.last_pc = pc;
-  lane.changed_nothing = is_volatile && op != Op::atomic;  // an atomic operation says so itself
+  lane.changed_nothing = is_volatile && op != Op::atomic;  // an atomic operation reports it itself
   Look& look = lane.looks[lane.look_count++];
   look.address = address;
   look.pc = pc;
@@ -183,17 +183,17 @@ std::uint32_t next_retries(Worker& w) {
 }
 
 void require_bounded_log(Worker& w, Address pc) {  // of 96 MB
-  require_end(w, pc, w.lane->log.size() + 1, 1 << 22, "touches memory without a wait for others of its block");
+  require_end(w, pc, w.lane->log.size() + 1, 1 << 22, "accesses memory without waiting for other threads of its block");
 }
 
-void count_wait(Worker& w, Address pc) { require_end(w, pc, ++w.lane->waits, 1 << 21, "waits for others"); }
+void count_wait(Worker& w, Address pc) { require_end(w, pc, ++w.lane->waits, 1 << 21, "waits for other threads"); }
 
 void Worker::many_turns(Address pc) {
   constexpr std::uint32_t most_idle_turns = 1 << 26;
   if (++lane->idle_turns < most_idle_turns) return;
   const hooks::ScopedIgnore ignore;
   fail(*this, "deadlock", pc,
-       fmt::format("goes round a loop, more than {} times, and touches no memory: it has not ended by itself, and no "
+       fmt::format("executes a loop more than {} times without an access to memory: it has not ended by itself, and no "
                    "other thread can end it",
                    most_idle_turns));
 }

@@ -1,4 +1,4 @@
-// Who runs when: lanes as fibers, the warps of a block, the blocks of a worker, and when the waits of lanes are over.
+// The scheduler: lanes as fibers, the warps of a block, the blocks of a worker, and when the waits of lanes end.
 #include <fmt/format.h>
 #include <ucontext.h>
 
@@ -30,7 +30,7 @@ void lane_main(context::transfer_t from) {
   worker.launch->kernel->call([] { hooks::lane_hooks = running->lane->lane_hooks; });
   hooks::lane_hooks = {};
   settle(worker);
-  deliver_copies(*worker.lane, order::last_epoch);  // nobody waited for them
+  deliver_copies(*worker.lane, order::last_epoch);  // those for which the lane has not waited
   worker.lane->state = LaneState::done;
   leave_cluster(worker);
   context::jump_fcontext(worker.scheduler, nullptr);
@@ -62,25 +62,25 @@ void wait_for(const Wait& wait) {
   Lane& lane = *running->lane;
   if (lane.unsettled) settle(*running);
   lane.wait = wait;
-  // What the lane looked at before it waits has nothing to do with what it looks at afterwards.
+  // A lane's looks before a wait are unrelated to those after it.
   lane.retries = lane.looks_elsewhere = 0;
   lane.look_count = 0;
   count_wait(*running, wait.pc);
   suspend(*running, LaneState::waiting);
 }
 
-// Ends a lane that the host's processor does not let go on. All else it ends as usual: when it is tried again.
+// Ends a lane that causes a fault on the host. Any other fault ends the program when the instruction is retried.
 void end_faulting_lane(int signal, siginfo_t*, void* context) {
   if (hooks::lane_hooks.listener == nullptr) return void(std::signal(signal, SIG_DFL));
   const hooks::ScopedIgnore ignore;
 #ifdef __x86_64__
   const auto pc = Address(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]) + 1;
-#else  // aarch64, which does not fault when it divides by 0
+#else  // aarch64, where a division by 0 does not fault
   const auto pc = Address(static_cast<const ucontext_t*>(context)->uc_mcontext.pc) + 1;
 #endif
-  if (signal == SIGFPE) fail(*running, "undefined", pc, "divides an integer by 0, or the least one by -1");
+  if (signal == SIGFPE) fail(*running, "undefined", pc, "divides an integer by 0, or the smallest one by -1");
   fail(*running, "unsupported", pc,
-       fmt::format("has variables of more than {} KB, or touches what is no memory", stack_bytes / 1024));
+       fmt::format("has local variables of more than {} KB, or accesses unmapped memory", stack_bytes / 1024));
 }
 
 void abandon_block(Worker& worker) {
@@ -93,7 +93,7 @@ void abandon_block(Worker& worker) {
 // --- Collective operations of a warp ---------------------------------------------------------------------------------
 namespace {
 
-// Names the lanes that ask together who is active: those at one call. Returns whether there are any.
+// Sets the masks of lanes that wait at __activemask: the lanes at the same call. Returns whether there are any.
 bool name_the_active(std::span<Lane> warp) {
   std::map<Address, unsigned> here;
   const auto asks = [](const Lane& lane) {
@@ -106,8 +106,8 @@ bool name_the_active(std::span<Lane> warp) {
   return !here.empty();
 }
 
-// Lets the lanes that wait at a complete collective operation pass it: as PTX has it, once those of its mask are there
-// that have not returned. Returns whether any did.
+// Ends the waits of lanes at a complete collective operation: as in PTX, it is complete when all lanes of its mask that
+// have not returned have arrived. Returns whether there were any.
 bool end_collectives(Worker& worker, std::span<Lane> warp) {
   Block& block = *worker.block;
   const auto refuse = [&](const Lane& lane, const std::string& what) {
@@ -120,7 +120,7 @@ bool end_collectives(Worker& worker, std::span<Lane> warp) {
     if (!waits_for(warp[l], Wait::For::collective) || warp[l].wait.mask == 0) continue;
     const Wait wait = warp[l].wait;
     if ((wait.mask >> l & 1u) == 0)
-      return refuse(warp[l], fmt::format("takes part for lanes {:#010x}, of which it is none", wait.mask));
+      return refuse(warp[l], fmt::format("takes part for lanes {:#010x} without being one of them", wait.mask));
     std::vector<int> threads;
     std::array<device::Slot*, 32> slots{};
     unsigned present = 0;
@@ -136,7 +136,7 @@ bool end_collectives(Worker& worker, std::span<Lane> warp) {
       Lane& lane = block.lanes[std::size_t(t)];
       if (const int missing = lane.wait.slot->missing_lane; missing >= 0)
         return refuse(lane, fmt::format("takes a value from lane {}, which {}: the mask is {:#010x}", missing,
-                                        missing > 31 || (wait.mask >> missing & 1u) == 0 ? "takes no part"
+                                        missing > 31 || (wait.mask >> missing & 1u) == 0 ? "does not take part"
                                         : std::size_t(missing) < warp.size()             ? "has returned"
                                                                                          : "the block does not have",
                                         wait.mask));
@@ -146,13 +146,13 @@ bool end_collectives(Worker& worker, std::span<Lane> warp) {
     if (worker.traced && wait.function == device::sync) block.order.barrier_of(threads);
     ended = true;
   }
-  // Who is active is known when no lane of the warp can do anything else.
+  // __activemask is known when no lane of the warp can do anything else.
   return ended || (name_the_active(warp) && end_collectives(worker, warp));
 }
 
 // --- Barriers of a block ---------------------------------------------------------------------------------------------
 
-// All lanes wait at one barrier of the block.
+// Ends a barrier of the block if all lanes wait at it.
 bool end_block_barrier(Worker& worker) {
   Block& block = *worker.block;
   const Address pc = block.lanes.front().wait.pc;
@@ -192,9 +192,9 @@ bool end_named_barriers(Worker& worker) {
 
 // --- Warps -----------------------------------------------------------------------------------------------------------
 
-// What the lanes of a warp have done so far can be put together when none has more to do before the others are where it
-// is. At one collective operation that is so if those that have returned did nothing since the last one, or it would
-// have waited for them: else the others may yet do what those did.
+// Whether the lanes' logs can be combined because all lanes wait at one collective operation. Lanes that have returned
+// must have made no access since the last one, or be in its mask: otherwise the other lanes may still make the same
+// accesses.
 bool are_at_one_collective(std::span<const Lane> warp) {
   const auto at_one = [](const Lane& lane) { return waits_for(lane, Wait::For::collective); };
   const auto first = std::ranges::find_if(warp, at_one);
@@ -206,8 +206,8 @@ bool are_at_one_collective(std::span<const Lane> warp) {
          });
 }
 
-// When no lane can go on, it is so unless some wait for what the rest of their warp may pass by: a value, a collective
-// operation, or an mbarrier, which is each lane's own wait.
+// The same when no lane can proceed: so it is unless some lanes wait for what the rest of their warp may bypass: a
+// value, a collective operation, or an mbarrier, for which each lane waits by itself.
 bool logs_are_complete(std::span<const Lane> warp) {
   const Lane* at_mbarrier = nullptr;
   for (const Lane& lane : warp) {
@@ -221,7 +221,7 @@ bool logs_are_complete(std::span<const Lane> warp) {
          });
 }
 
-// Runs a warp until no lane of it is ready, or one makes way for other blocks; ends collective operations on the way.
+// Runs a warp until no lane of it is ready, or one yields to other blocks; ends collective operations on the way.
 void run_warp(Worker& worker, std::span<Lane> warp) {
   Block& block = *worker.block;
   for (bool again = true; again;) {
@@ -284,14 +284,14 @@ void start_block(Worker& worker, uint3 index, const std::shared_ptr<Cluster>& cl
     resume(lane);
     lane.log.clear();
     std::byte* const low = block.arena->stacks + std::size_t(i) * stack_bytes;
-    // Different lanes start at different offsets, or the hot ends of all stacks would share a few cache sets.
+    // Lanes start at different offsets: otherwise the hot ends of all stacks would share a few cache sets.
     std::byte* const top = low + stack_bytes - std::size_t(i % 64) * 128;
     lane.lane_hooks = {reinterpret_cast<Address>(low), stack_bytes, worker.traced ? &lane.turns : nullptr, &worker};
     lane.context = context::make_fcontext(top, std::size_t(top - low), lane_main);
   }
 }
 
-// Lets the blocks of a cluster begin together.
+// Starts all blocks of a cluster.
 void start_cluster(Worker& worker, std::uint64_t number) {
   const dim3 size = worker.launch->counts.cluster, grid = worker.launch->counts.grid;
   const dim3 clusters(grid.x / size.x, grid.y / size.y, grid.z / size.z);
@@ -303,12 +303,12 @@ void start_cluster(Worker& worker, std::uint64_t number) {
   }
 }
 
-// The i-th of so many blocks or warps to run: the last first, where they make way for each other.
+// The i-th of `count` blocks or warps to run: in descending order in Schedule::make_way.
 std::size_t in_order(const Worker& worker, std::size_t i, std::size_t count) {
   return worker.launch->schedule == Schedule::make_way ? count - 1 - i : i;
 }
 
-// Runs the block until all of its lanes have returned (true), each waits for other blocks, or one makes way for them.
+// Runs the block until all of its lanes have returned (true), all wait for other blocks, or one yields to them.
 bool advance(Worker& worker, std::uint32_t retries) {
   Block& block = *worker.block;
   block.has_news = worker.yielded = false;
@@ -338,7 +338,7 @@ bool advance(Worker& worker, std::uint32_t retries) {
   return true;
 }
 
-// Whether nothing but another block of the cluster could let the running one go on, and none can.
+// Whether the running block waits, and no other block of its cluster can proceed either.
 bool stands_still(const Worker& worker) {
   return std::ranges::all_of(worker.block->cluster->blocks, [](const Block* block) {
     return block->ended || (!block->has_news && !has_lane_in(block->lanes, LaneState::polling) &&
@@ -354,10 +354,10 @@ std::uint64_t work_of(const Block& block) {
   return work;
 }
 
-// In Schedule::make_way blocks are started until so many run together; more where all wait.
+// In Schedule::make_way blocks are started until this many run together; more if all of them wait.
 constexpr std::size_t enough_interleaved = 16;
 
-// Starts the next cluster if there is one and the GPU would have room for it.
+// Starts the next cluster if there is one and it would fit on the GPU.
 bool start_next(Worker& worker) {
   Launch& launch = *worker.launch;
   if (!launch.stop && (launch.resident += launch.cluster_blocks) <= launch.most_resident)
@@ -369,7 +369,7 @@ bool start_next(Worker& worker) {
   return false;
 }
 
-// The running block has ended; its memory is kept until the others of its cluster have, too.
+// Ends the running block; its memory is kept until the other blocks of its cluster have ended, too.
 void finish(Worker& worker) {
   Launch& launch = *worker.launch;
   const auto cluster = worker.block->cluster;
@@ -387,7 +387,7 @@ void finish(Worker& worker) {
   launch.resident -= launch.cluster_blocks;
 }
 
-// Lets every resident block of the worker go on as far as it can. Returns whether any got anywhere.
+// Runs every resident block of the worker as far as it can. Returns whether there was any progress.
 bool advance_all(Worker& worker, std::uint32_t retries = 0) {
   bool progress = false;
   const std::size_t count = worker.resident.size();
@@ -411,7 +411,7 @@ bool advance_all(Worker& worker, std::uint32_t retries = 0) {
 
 void run_blocks(Worker& worker) {
   running = &worker;
-  // A lane that has overflowed its stack needs another one to tell so.
+  // After a lane has overflowed its stack, the signal handler needs another one.
   const auto signal_stack = std::make_unique_for_overwrite<std::byte[]>(stack_bytes);
   const stack_t alternate{.ss_sp = signal_stack.get(), .ss_flags = 0, .ss_size = stack_bytes};
   sigaltstack(&alternate, nullptr);
@@ -422,7 +422,7 @@ void run_blocks(Worker& worker) {
   Launch& launch = *worker.launch;
   worker.shared = {launch.arena_bytes, launch.variable_at.data(), launch.room_at.data(), launch.offset_of.data()};
   while (!launch.stop) {
-    // Whoever waits for another block may go on once that has run.
+    // A lane that waits for another block may proceed after that block has run.
     if (advance_all(worker) || (!launch.stop && start_next(worker))) {
       worker.futile_wakes = 0;
       continue;

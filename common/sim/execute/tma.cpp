@@ -1,5 +1,5 @@
-// mbarriers and TMA copies: when a phase is over and what a thread learns that waits for it; which bytes of global and
-// shared memory a copy moves, when it lands, and every way to use either wrongly.
+// mbarriers and TMA copies: when a phase completes, and what a waiting thread acquires; which bytes of global and
+// shared memory a copy moves, when it lands, and the checks for misuse of both.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t most_arrivals = (1u << 20) - 1;
 constexpr std::int64_t most_bytes = (1 << 20) - 1;
 constexpr std::size_t size_of_mbarrier = 8;
-// So often may the lanes of a block give up waiting, with no event in between, before they wait for ever.
+// How often the lanes of a block may give up waiting, with no event in between, before they wait forever.
 constexpr int most_give_ups = 64;
 
 // "mbarrier full[1] (address A)"
@@ -27,16 +27,16 @@ std::string described_mbarrier(const Worker& w, Address mbarrier) {
   fail(w, "mbarrier", pc, fmt::format("{} {}{}", verb, described_mbarrier(w, mbarrier), why));
 }
 
-// Whether an mbarrier may be there, in the shared memory of `owner`.
+// Ends the lane if there cannot be an mbarrier at this address, in the shared memory of `owner`.
 void require_place(Worker& w, const Block& owner, Address mbarrier, Address pc, const char* verb) {
   const auto refuse = [&](const char* why) { refuse_use(w, mbarrier, pc, verb, why); };
   if (owner_of(w, mbarrier) != &owner) refuse(", which is not in shared memory");
-  if (mbarrier % size_of_mbarrier != 0) refuse(", which is not a multiple of 8");
-  if (owner.ended) refuse(", which has ended: no cluster barrier keeps it");
+  if (mbarrier % size_of_mbarrier != 0) refuse(", whose address is not a multiple of 8");
+  if (owner.ended) refuse(", whose block has ended: no cluster barrier makes it wait");
   require_in_bounds(w, mbarrier, size_of_mbarrier, Op::store, pc);
 }
 
-// Ends the current phase if nothing is missing.
+// Completes the current phase if nothing is missing.
 void end_phase(const Worker& w, Block& owner, Mbarrier& m) {
   if (m.missing > 0 || m.bytes != 0) return;
   ++m.phase;
@@ -53,11 +53,11 @@ std::string too_many_bytes(const Mbarrier& m) {
   return fmt::format(": {} bytes more have come in phase {} than were announced", -m.bytes, m.phase);
 }
 
-// The mbarrier of a block that the running lane is about to use for what `verb` says; else the lane does not go on.
+// The mbarrier of a block that the running lane is about to use as `verb` says. Ends the lane if there is none.
 Mbarrier& mbarrier_at(Worker& w, Block& owner, Address mbarrier, Address pc, const char* verb) {
   require_place(w, owner, mbarrier, pc, verb);
   const auto found = owner.mbarriers.find(mbarrier);
-  if (found == owner.mbarriers.end()) refuse_use(w, mbarrier, pc, verb, ", which nobody has initialised");
+  if (found == owner.mbarriers.end()) refuse_use(w, mbarrier, pc, verb, ", which has not been initialised");
   Mbarrier& m = found->second;
   if (w.traced && !w.block->order.ordered(m.initialised, w.lane->linear))
     report(w, "race", culprit(w, pc), m.init_pc, [&] {
@@ -79,7 +79,7 @@ void complete_bytes(Worker& w, const BulkLoad& load) {
     w.block->abandoned = true;
   };
   if (load.phase != m.phase)
-    return refuse(fmt::format(" in phase {}, which was over before they came: fewer bytes were announced than copied",
+    return refuse(fmt::format(" in phase {}, which was over before they landed: fewer bytes were expected than copied",
                               load.phase));
   ++w.block->events;
   m.bytes -= std::int64_t(load.box.map.bytes_of_box());
@@ -108,8 +108,8 @@ bool end_mbarrier_waits(Worker& w, std::span<Lane> lanes) {
     if (!waits_for(lane, Wait::For::mbarrier)) continue;
     const Mbarrier& m = block.mbarriers.at(lane.wait.mbarrier);
     lane.wait.over = m.phase % 2 != std::uint64_t(lane.wait.number);
-    // The instruction may give up. A try whose phase is not over does if something has happened since the last one, so
-    // that a kernel which does not retry is found out.
+    // The instruction may give up. If its phase is not over, it does so once after each event, so that a kernel that
+    // does not retry is detected.
     if (!lane.wait.over && std::exchange(lane.tried_at, block.events) == block.events) continue;
     ended = true;
     lane.state = LaneState::ready;
@@ -148,10 +148,10 @@ std::string described_mbarrier_wait(const Worker& w, const Lane& lane) {
 // --- TMA copies ------------------------------------------------------------------------------------------------------
 namespace {
 
-using Bytes = std::pair<Address, Address>;  // from the first to the end
-constexpr std::uint32_t chunk = 16;         // bytes of a row that stay together in shared memory
+using Bytes = std::pair<Address, Address>;  // first and end
+constexpr std::uint32_t chunk = 16;         // bytes of a row that a swizzle keeps together
 
-// What a row of the box has in the matrix: from which byte of the row on, where in global memory, and how many bytes.
+// The part of a box's row that is inside the matrix: its first byte in the row, its address, and its number of bytes.
 struct Inside {
   std::size_t first = 0;
   Address global = 0;
@@ -166,14 +166,14 @@ Inside inside(const Box& box, std::uint32_t row) {
           std::size_t(end - first) * map.element};
 }
 
-// Where a byte of the box lies in shared memory.
+// The address in shared memory of a byte of the box.
 Address place_of_byte(const Box& box, std::uint32_t byte) {
   constexpr Address pattern = 1024;  // the period of the largest swizzle
   const Address dense = box.shared + byte, within = dense % pattern;
   return dense - within + tile::swizzled(box.map.swizzle, unsigned(within));
 }
 
-// Makes the copy: to shared memory, where what lies outside the matrix becomes 0, or out of it.
+// Performs the copy, to shared memory (with 0 for elements outside the matrix) or from it.
 void perform(const Box& box, bool load) {
   std::vector<std::byte> row(box.map.row_of_box());
   for (std::uint32_t y = 0; y < std::uint32_t(box.map.box_rows); ++y) {
@@ -199,13 +199,13 @@ void require_aligned(Worker& w, Address address, std::size_t alignment, const Bo
 }
 
 // The box of a tensor map, which is a parameter of the kernel (each lane has its own copy, on its stack) or lies in
-// global memory. Where it may begin was measured on an NVIDIA H200, one box after the other: at a multiple of 16 bytes
-// within a row, for a load also before the matrix, for a store not; else the GPU says "illegal instruction".
+// global memory. Its allowed start was measured on an NVIDIA H200, one box at a time: a multiple of 16 bytes within a
+// row, and not before the matrix if it is a store; otherwise the GPU reports "illegal instruction".
 Box box_of(const Call& call, const TensorMap& map, std::int32_t x, std::int32_t y, const void* shared, Op op) {
   Worker& w = call.w;
   const auto address = reinterpret_cast<Address>(&map);
   if (!call.lane.lane_hooks.on_own_stack(address)) require_in_bounds(w, address, sizeof map, Op::load, call.pc);
-  if (!map.encoded) refuse_copy(w, call.pc, "copies with a tensor map that tensor_map has not made");
+  if (!map.encoded) refuse_copy(w, call.pc, "copies with a tensor map that was not made by tensor_map");
   if (x * std::int64_t(map.element) % chunk != 0)
     refuse_copy(
         w, call.pc,
@@ -218,11 +218,11 @@ Box box_of(const Call& call, const TensorMap& map, std::int32_t x, std::int32_t 
   return box;
 }
 
-// Contiguous bytes, as the box of a matrix that it fills.
+// Contiguous bytes, as a box that is the whole of a matrix.
 Box contiguous(const Call& call, const void* global, const void* shared, std::uint32_t bytes) {
   if (bytes == 0 || bytes % chunk != 0)
     refuse_copy(call.w, call.pc,
-                fmt::format("copies {} bytes in bulk, which must be a multiple of 16, and not 0", bytes));
+                fmt::format("copies {} bytes in bulk, which must be a positive multiple of 16", bytes));
   const int words = int(bytes / 4);
   const TensorMap map{{1, words, words, 1, words}, reinterpret_cast<Address>(global), 4, true};
   const Box box{map, 0, 0, reinterpret_cast<Address>(shared)};
@@ -230,7 +230,7 @@ Box contiguous(const Call& call, const void* global, const void* shared, std::ui
   return box;
 }
 
-// A block that takes part in a copy: the box in its shared memory, who accesses that, and for which mbarrier.
+// A block that takes part in a copy: the box in its shared memory, the actor that accesses it, and the mbarrier.
 struct Party {
   Block* block;
   Box box;
@@ -239,7 +239,7 @@ struct Party {
   std::uint64_t phase = 0;
 };
 
-// Checks a copy, and tells order/ and cost/ of its bytes in global memory and in the shared memory of each party.
+// Checks a copy, and passes its bytes in global memory and in the shared memory of each party to order/ and cost/.
 void note(const Call& call, const Box& box, Op op, const std::vector<Party>& parties) {
   Worker& w = call.w;
   const auto [global, shared] = op == Op::bulk_load ? std::pair(Op::load, Op::store) : std::pair(Op::store, Op::load);
@@ -265,7 +265,7 @@ void note(const Call& call, const Box& box, Op op, const std::vector<Party>& par
   count(box.shared, {parties.size(), Bytes{box.shared, box.shared + box.map.bytes_of_box()}});
 }
 
-// A load to the blocks of a mask, in each to the offset that the running one names in its own shared memory.
+// Starts a load to the blocks of a mask, at the same offset in the shared memory of each as in that of the running one.
 void start_load(const Call& call, const Box& box, void* mbarrier, std::uint32_t blocks) {
   Worker& w = call.w;
   std::vector<Party> parties;
@@ -322,7 +322,7 @@ void require_no_bulk_copies(Worker& w) {
   };
   for (const BulkLoad& load : block.bulk_loads)
     refuse(load.by,
-           fmt::format("starts a copy to {} that may still be on its way when the block ends: nobody waits for {}",
+           fmt::format("starts a copy to {} that may still be in flight when the block ends: no thread waits for {}",
                        shared_name(w, load.box.shared, load.box.map.element), name_of_mbarrier(w, load.mbarrier)));
   for (const Lane& lane : block.lanes)
     for (const BulkStore& store : lane.bulk_stores)
@@ -344,11 +344,11 @@ void mbarrier_init(void* mbarrier, std::uint32_t count) {
   const auto refuse = [&](const std::string& why) { refuse_use(call.w, address, call.pc, "initialises", why); };
   require_place(call.w, call.block, address, call.pc, "initialises");
   if (count == 0 || count > most_arrivals)
-    refuse(fmt::format(" for {} arrivals; 1 to {} are possible", count, most_arrivals));
+    refuse(fmt::format(" for {} arrivals; it must be 1 to {}", count, most_arrivals));
   auto& mbarriers = call.block.mbarriers;
-  if (mbarriers.contains(address)) refuse(", which it is already");
+  if (mbarriers.contains(address)) refuse(", which has already been initialised");
   if (mbarriers.size() >= order::actors_of_a_kind)
-    refuse(fmt::format(", and the model knows {} of a block at most", order::actors_of_a_kind));
+    refuse(fmt::format(", but the model supports at most {} in a block", order::actors_of_a_kind));
   if (call.w.traced) touch_in_bulk(call.w, address, size_of_mbarrier, Op::store, call.pc);
   Mbarrier& m = mbarriers[address];
   m.number = std::uint32_t(mbarriers.size() - 1);
@@ -372,7 +372,7 @@ void mbarrier_arrive(void* mbarrier, std::uint32_t bytes) {
   owner.has_news = owner.has_news || remote;
   m.bytes += bytes;
   if (m.bytes > most_bytes)
-    refuse(fmt::format(": {} bytes are announced, and a phase takes {} at most", m.bytes, most_bytes));
+    refuse(fmt::format(": {} bytes are expected, but a phase can expect at most {}", m.bytes, most_bytes));
   if (m.missing == 0)
     refuse(fmt::format(": all {} arrivals of phase {} were there, which lacks {} bytes", m.count, m.phase, m.bytes));
   if (w.traced) m.arrived = order::joined(m.arrived, call.order.arriving(call.lane.linear, !remote));
@@ -386,7 +386,7 @@ bool mbarrier_try_wait(void* mbarrier, std::uint32_t parity) {
   const auto address = reinterpret_cast<Address>(mbarrier);
   mbarrier_at(call.w, call.block, address, call.pc, "waits for");
   if (parity > 1)
-    refuse_use(call.w, address, call.pc, "waits for", fmt::format(" with parity {}, which is 0 or 1", parity));
+    refuse_use(call.w, address, call.pc, "waits for", fmt::format(" with parity {}, which must be 0 or 1", parity));
   wait_for({.what = Wait::For::mbarrier, .pc = call.pc, .number = int(parity), .mbarrier = address});
   return call.lane.wait.over;
 }
@@ -401,7 +401,7 @@ void bulk_load_multicast(void* to, const TensorMap& map, std::int32_t x, std::in
   const Call call(__builtin_return_address(0));
   const std::size_t cluster = call.block.cluster->blocks.size();
   if (blocks == 0 || blocks >> cluster != 0)
-    refuse_copy(call.w, call.pc, fmt::format("copies to blocks {:#x}, of a cluster of {}", blocks, cluster));
+    refuse_copy(call.w, call.pc, fmt::format("copies to blocks {:#x} of a cluster that has {}", blocks, cluster));
   start_load(call, box_of(call, map, x, y, to, Op::bulk_load), mbarrier, blocks);
 }
 

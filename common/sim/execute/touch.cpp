@@ -1,4 +1,4 @@
-// Each access of a kernel: whose memory it is, whether it may be touched, and whether it is ordered with others.
+// The check of each access of a kernel: its array, whether it is allowed, and whether it is ordered with others.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace simt::execute {
 namespace {
 
-// How often the lanes of a launch make way for others in Schedule::make_way: later ones run on.
+// How often the lanes of a launch yield in Schedule::make_way; after that, they run on.
 constexpr int most_yields = 1 << 14;
 
 order::Access access_of(const Worker& w, Touched t) {
@@ -29,7 +29,7 @@ order::Access access_of(const Worker& w, Touched t) {
   w.lane->unsettled = true;
 }
 
-// Part `i` of an access to a block's shared memory, other than a read of what was written before the last barrier.
+// Byte `i` of an access to a block's shared memory, other than a read of a word written before the last barrier.
 [[gnu::noinline]] void touch_shared_cell(Worker& w, Block& block, Touched t, const Target& target, std::size_t i,
                                          std::size_t cell) {
   if (t.op == Op::load && !block.shared.written(cell, block.order))
@@ -42,13 +42,13 @@ order::Access access_of(const Worker& w, Touched t) {
     handle_conflict(w, {t.address + i, t.at, t.op, t.by_copy, t.strong, t.may_poll}, target, conflict);
 }
 
-// Cells for accesses to less than a word.
+// Splits words into bytes, for accesses to less than a word.
 [[gnu::noinline]] void refine_cells(Block& block) {
   block.shared = block.shared.refined(block.granule());
   block.granule_bits = 0;
 }
 
-// An access to a __shared__ variable of a block, the running one or another of its cluster.
+// Checks an access to a __shared__ variable of a block, the running one or another of its cluster.
 [[gnu::always_inline]] inline void touch_variable(Worker& w, Block& owner, PlacedVariable& variable, std::size_t size,
                                                   Touched t) {
   if (!variable.is_dynamic && !variable.counts.load(std::memory_order_relaxed)) variable.counts = true;
@@ -73,7 +73,7 @@ order::Access access_of(const Worker& w, Touched t) {
   touch_variable(w, owner, *variable, size, t);
 }
 
-// The variable of another block of the cluster that an access lies in, if there is one and that block has not ended.
+// The variable of another block of the cluster that contains an access, if there is one and that block has not ended.
 [[gnu::noinline]] std::pair<Block*, PlacedVariable*> distributed_at(const Worker& w, Address address,
                                                                     std::size_t size) {
   Block* const owner = w.launch->cluster_blocks == 1 ? nullptr : owner_of(w, address);
@@ -81,9 +81,9 @@ order::Access access_of(const Worker& w, Touched t) {
   return {owner, variable_of(w, address, size, owner->shared_begin())};
 }
 
-// An access to a part of an element: the launch begins anew with elements of this size.
+// Handles an access to a part of an element: the launch is restarted with elements of this size.
 [[noreturn]] void need_smaller_elements(Worker& w, std::size_t size, Touched t, Region& region) {
-  if (region.rows != 0) w.refuse(t.pc(), fmt::format("{} a part of an element of {}", verb_of(t.op), region.name));
+  if (region.rows != 0) w.refuse(t.pc(), fmt::format("{} part of an element of {}", verb_of(t.op), region.name));
   std::atomic_ref(region.next_element) = size;
   w.launch->begins_anew = w.launch->stop = true;
   abandon_block(w);
@@ -117,13 +117,13 @@ order::Access access_of(const Worker& w, Touched t) {
   }
 }
 
-// Whether bytes of the running block's shared memory lie in a variable.
+// Whether `size` bytes of the running block's shared memory lie in one variable.
 [[gnu::always_inline]] inline bool has_room(const Worker& w, Address address, std::size_t size) {
   const std::size_t offset = address - w.shared_begin;
   return offset % SharedLayout::grain + size <= w.shared.room_at[offset / SharedLayout::grain];
 }
 
-// A strong access after a fence releases what its thread had done before the fence, to those who then read the value.
+// A strong access after a fence releases what its thread did before the fence to threads that then read the value.
 [[gnu::noinline]] void release_and_learn(Worker& w, Touched t) {
   const order::ThreadClock& clock = w.block->order.clock(w.lane->linear);
   const auto release = [&](Released& all, const order::KnownPointer& fenced) {
@@ -140,7 +140,7 @@ order::Access access_of(const Worker& w, Touched t) {
   w.lane->unsettled = true;
 }
 
-// An untraced run is not counted, but it does not leave its memory either: what it would overwrite is the model's own.
+// An untraced run is not counted, but its bounds are checked: otherwise it could overwrite memory of the model.
 [[gnu::always_inline]] inline void touch(Worker& w, std::size_t size, Touched t) {
   if ((t.address & (size - 1)) != 0) [[unlikely]]
     fail(w, "misaligned", t.pc(),
@@ -161,7 +161,7 @@ order::Access access_of(const Worker& w, Touched t) {
   w.lane->log.push_back({t.address, t.at, std::uint8_t(size), t.op, w.lane->turns.count});
 }
 
-// Whether a lane's last load is about to be made once more, by the same instruction.
+// Whether the lane is about to repeat its last load, by the same instruction.
 [[gnu::always_inline]] inline bool makes_again(const Lane& lane, Address address, Address pc) {
   return lane.last_address == address && lane.last_pc == pc;
 }
@@ -173,7 +173,7 @@ order::Access access_of(const Worker& w, Touched t) {
   lane.changed_nothing = false;
 }
 
-// Whatever an access may be.
+// The general case of an access.
 [[gnu::noinline]] void look_at_access(Worker& w, Address address, std::size_t size, Op op, Address pc,
                                       bool is_volatile) {
   const hooks::ScopedIgnore ignore;
@@ -186,8 +186,8 @@ order::Access access_of(const Worker& w, Touched t) {
   } else {
     lane.changed_nothing = false;
   }
-  // To a block's own shared memory, a volatile access counts as an atomic one does if it is a store of a thread that
-  // has fenced, or a load once any has.
+  // In a block's own shared memory, a volatile store counts as atomic if its thread has executed a fence, a volatile
+  // load if any thread has.
   const order::BlockOrder& order = w.block->order;
   const bool of_own_block = is_volatile && is_shared(w, address) && w.launch->cluster_blocks == 1;
   const bool strong =
@@ -196,8 +196,8 @@ order::Access access_of(const Worker& w, Touched t) {
   touch(w, size, {address, hooks::offset_of(pc), op, false, strong, of_own_block && op == Op::load});
 }
 
-// Most accesses of a traced run: a thread loads from shared memory what was written before the last barrier of its
-// block. Notes and logs it, and does nothing if it is none of these.
+// The fast path of a traced run: a load from shared memory of a word written before the last barrier of the block.
+// Notes and logs it; returns false, and does nothing, for any other access.
 [[gnu::always_inline]] inline bool load_as_usual(Worker& w, Address address, std::size_t size, Address pc) {
   Lane& lane = *w.lane;
   Block& block = *w.block;
@@ -229,7 +229,7 @@ order::Access access_of(const Worker& w, Touched t) {
 
 }  // namespace
 
-// Nothing is kept of most accesses of an untraced run, and they are made without a call.
+// Most accesses of an untraced run leave no trace, and take this path without a call.
 void Worker::access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) {
   if (traced) return look_closely_at(*this, address, size, op, pc, is_volatile);
   const bool may_wait = op != Op::store && (is_volatile || op == Op::atomic || makes_again(*lane, address, pc));
@@ -297,16 +297,16 @@ void deliver_copies(Lane& lane, order::Epoch group) {
 }
 
 // --- Structs ---------------------------------------------------------------------------------------------------------
-// Measured on the SASS of nvcc 13.0 for sm_90a, with structs of 5 to 1024 bytes and alignments from 1 to 16: it moves a
-// struct in global memory by accesses of as many bytes as the struct is aligned to, 16 at most. In shared memory it
-// joins accesses as far as the offset of the array allows, which is not known here.
+// According to the SASS of nvcc 13.0 for sm_90a, for structs of 5 to 1024 bytes and alignments from 1 to 16: nvcc moves
+// a struct in global memory by accesses as wide as the struct's alignment, at most 16 bytes. In shared memory it also
+// combines accesses as far as the offset of the array allows, which is not known here.
 namespace {
 
 constexpr std::size_t most_at_once = 16;
 
 bool is_one_access(std::size_t size) { return size <= most_at_once && (size & (size - 1)) == 0; }
 
-// Whether it is an element of a __shared__ array of a type aligned to what one access moves: nothing is left to join.
+// Whether it is an element of a __shared__ array aligned to the widest access, so that nothing is left to combine.
 bool is_whole_vectors(const Worker& w, Address address, std::size_t size) {
   if (!is_shared(w, address)) return false;
   const PlacedVariable* const variable = variable_of(w, address, size, w.shared_begin);
@@ -314,7 +314,7 @@ bool is_whole_vectors(const Worker& w, Address address, std::size_t size) {
          (address - w.shared_begin - variable->offset) % size == 0;
 }
 
-// How many bytes nvcc moves at once. Where that is not known, or nothing may be touched, the lane does not go on.
+// How many bytes nvcc moves at once. If that is not known, or the access is not allowed, the lane is ended.
 std::size_t bytes_at_once(Worker& w, Address address, std::size_t size, Op op, Address pc, hooks::Alignment known) {
   const hooks::ScopedIgnore ignore;
   const Region* const region = region_of(w, address, size);
@@ -329,14 +329,14 @@ std::size_t bytes_at_once(Worker& w, Address address, std::size_t size, Op op, A
   if (is_whole_vectors(w, address, size)) return most_at_once;
   if (region == nullptr && !shared) require_in_bounds(w, address, size, op, pc);
   if (is_one_access(size) && known.most >= size) return size;
-  if (size == 3 || size == 6 || size == 12) return size / 3;  // taken for a float3 or the like, wherever it lies
-  w.refuse(pc, fmt::format(
-                   "moves {} bytes at once {}: into which accesses nvcc splits them, the model does not know; {}", size,
-                   region == nullptr     ? "in shared memory"
-                   : region->is_constant ? "out of " + region->name + ", which is __constant__"
-                                         : "in " + region->name + ", which is no array of such structs",
-                   is_one_access(size) ? fmt::format("declare the struct alignas({}), which is one access", size)
-                                       : "assign its members, or elements or vectors"));
+  if (size == 3 || size == 6 || size == 12) return size / 3;  // assumed to be a float3 or the like, in any memory
+  w.refuse(pc, fmt::format("moves {} bytes at once {}, and how nvcc splits that into accesses is not known; {}", size,
+                           region == nullptr     ? "in shared memory"
+                           : region->is_constant ? "from " + region->name + ", which is __constant__"
+                                                 : "in " + region->name + ", which is not an array of such structs",
+                           is_one_access(size)
+                               ? fmt::format("declare the struct alignas({}), which makes it one access", size)
+                               : "assign its members, or elements or vectors"));
   return 0;
 }
 
@@ -344,7 +344,7 @@ std::size_t bytes_at_once(Worker& w, Address address, std::size_t size, Op op, A
 
 void Worker::access_struct(Address address, std::size_t size, Op op, Address pc, hooks::Alignment alignment) {
   const Region* const r = last_region;
-  // Most are vectors, in an array of which it is not known that structs of this size are aligned to less.
+  // The usual case is a vector, in an array that is not known to hold less aligned structs of this size.
   if (is_one_access(size) && alignment.most >= size &&
       (is_shared(*this, address) ||
        (r != nullptr && r->holds(address, size) && (r->alignment >= size || r->declared.element < size))))

@@ -1,4 +1,4 @@
-// The entry points that compiler and linker call.
+// The functions that instrumented code calls.
 #include "common/sim/hooks/hooks.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ namespace simt::hooks {
 
 constinit thread_local LaneHooks lane_hooks{};
 
-// hooks.s has these places.
+// hooks.s relies on these offsets.
 static_assert(offsetof(LaneHooks, stack_low) == 0 && offsetof(LaneHooks, stack_bytes) == 8 &&
               offsetof(LaneHooks, turns) == 16);
 
@@ -28,7 +28,7 @@ namespace {
   lane_hooks.listener->access(address, size, op, reinterpret_cast<Address>(return_address), is_volatile);
 }
 
-// Apart from enter_block, and the last thing that it does: so that needs no frame of its own.
+// A separate function, which enter_block calls last, so that enter_block needs no stack frame.
 [[gnu::noinline]] void tell_of_uncounted_turn(void* return_address) {
   lane_hooks.listener->many_turns(reinterpret_cast<Address>(return_address));
 }
@@ -42,28 +42,28 @@ namespace {
     turns.begin_turn(pc);
     if (turns.count == cost::unknown_turns) return tell_of_uncounted_turn(return_address);
     ++turns.count;
-  } else if (!turns.add(pc)) {  // too many to find the next turn: what follows is a guess
+  } else if (!turns.add(pc)) {  // too many blocks to detect the next iteration: the count is a guess from here on
     turns.count = cost::unknown_turns;
     turns.begin_turn(pc);
   }
 }
 
-// An access of unknown cost: a copy of `bytes`, or an atomic operation (0). An error outside the lane's own stack.
+// Rejects an access of unknown cost outside the lane's own stack: a copy of `bytes`, or an atomic operation (0).
 void refuse(const volatile void* pointer, std::size_t bytes, void* return_address) {
   Listener* const listener = lane_hooks.listener;
   if (listener == nullptr || lane_hooks.on_own_stack(reinterpret_cast<Address>(pointer))) return;
   const ScopedIgnore ignore;
   listener->refuse(reinterpret_cast<Address>(return_address),
                    bytes == 0
-                       ? "uses an atomic operation of C++; the model counts CUDA's: atomicAdd, atomicCAS, ..."
-                       : fmt::format("moves {} bytes with a block copy: into how many accesses nvcc makes it, the "
-                                     "model does not know; assign elements or vectors instead",
+                       ? "uses a C++ atomic operation; the model supports only CUDA's: atomicAdd, atomicCAS, ..."
+                       : fmt::format("copies {} bytes with memcpy or the like, and the model does not know into how "
+                                     "many accesses nvcc splits that; assign elements or vectors instead",
                                      bytes));
 }
-// Not an address: the value that memset stores.
+// The value that memset stores is no address.
 void refuse(int, std::size_t, void*) {}
 
-// What -fsanitize=bounds hands over: libubsan's structures, as far as they are read here.
+// What -fsanitize=bounds passes: libubsan's structures, as far as they are read here.
 struct ArrayType {
   std::uint16_t kind, info;
   char name[1];  // "'float [8]'", and longer than declared
@@ -74,8 +74,8 @@ struct IndexCheck {
   const ArrayType* array;
 };
 
-// An index that the extent of its array does not allow. It is the only sign of such a mistake in an array in registers,
-// and comes before the access to any other.
+// An index outside the extent of its array. For an array in registers this is the only sign of the mistake; for any
+// other, it comes before the access.
 void refuse_index(const IndexCheck& check, std::uintptr_t index, void* return_address) {
   Listener* const listener = lane_hooks.listener;
   if (listener == nullptr) {
@@ -94,8 +94,8 @@ void access_struct(const void* pointer, std::size_t size, Op op, void* return_ad
   lane_hooks.listener->access_struct(address, size, op, reinterpret_cast<Address>(return_address), alignment);
 }
 
-// More bytes than any access has, or a number that is no power of two, or of less alignment than g++ asks of an access
-// of its own: as many bytes, but of one of 16 only 8.
+// An access that is too large, not a power of two in size, or less aligned than g++ requires for a plain access: to its
+// size, or to 8 bytes for one of 16.
 void access_range(const void* pointer, std::size_t size, Op op, void* return_address) {
   const bool is_power = (size & (size - 1)) == 0;
   const std::size_t most = !is_power || size > 16 ? 16 : std::min<std::size_t>(size, 8) / 2;
@@ -182,7 +182,7 @@ void __tsan_func_exit() {}
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 
-// memcpy and its kin, called by a kernel or by anybody else (--wrap, see TILE_MODEL_LINK_FLAGS in ctest/model.cmake).
+// memcpy and the like, called by a kernel or by other code (--wrap, see TILE_MODEL_LINK_FLAGS in ctest/model.cmake).
 #define SIMT_BLOCK_HOOK(Result, name, First, Second)                   \
   Result __real_##name(First, Second, std::size_t);                    \
   Result __wrap_##name(First first, Second second, std::size_t size) { \

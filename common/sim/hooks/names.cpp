@@ -18,7 +18,7 @@
 #include "common/cuda/words/vocabulary.hpp"
 #include "common/sim/hooks/hooks.hpp"
 
-// The linker's begin and end of the list that __global__ makes of kernels.
+// The start and end of the list of kernels to which __global__ adds, defined by the linker.
 extern "C" __attribute__((weak)) const simt::hooks::Address __start___patchable_function_entries[],
     __stop___patchable_function_entries[];
 
@@ -30,7 +30,7 @@ std::mutex symbols_mutex;  // libdw is not thread-safe
 // How the mangled names of SharedDeclarations begin.
 constexpr std::string_view shared_declarations = "_ZN4simt18shared_declarationI";
 
-// Whatever has been read once is kept: libdw goes through all symbols for each name.
+// Caches everything that has been read: libdw goes through all symbols for each name.
 struct Program {
   Dwfl_Module* module = nullptr;
   std::map<Address, std::string> functions;      // mangled; all kernels from the start
@@ -75,7 +75,7 @@ Program& program() {
   return instance;
 }
 
-// "" where the symbol table has no name.
+// "" if the symbol table has no name for it.
 const std::string& mangled_name(Address function) {
   const auto [it, fresh] = program().functions.try_emplace(function);
   if (fresh)
@@ -95,8 +95,8 @@ std::string short_name(std::string name) {
   return name.substr(begin, end - begin);
 }
 
-// Whether what lies there is told by the line that calls it: the model's words, and the C++ library's. Paths are
-// relative where the compiler ran in the repository itself.
+// Whether code in this file is attributed to the line that calls it: common/cuda and the C++ library. Paths are
+// relative if the compiler ran in the repository itself.
 bool is_plumbing(const std::string& file) {
   if (file.starts_with("/usr/include/") || file.starts_with("/usr/lib/")) return true;
   for (const std::string directory : {"common/cuda/", "common/sim/"})
@@ -104,7 +104,7 @@ bool is_plumbing(const std::string& file) {
   return false;
 }
 
-// The line of an instruction; if it was inlined from the model's words, the line of the innermost call outside them.
+// The line of an instruction; if it was inlined from such a file, the line of the innermost call outside of them.
 Place find_place(Address return_address) {
   Program& p = program();
   Place place{"?", 0};
@@ -182,7 +182,7 @@ std::uint32_t shared_variable_count() {
 std::string variable_at(Address address) {
   const std::scoped_lock lock(symbols_mutex);
   Program& p = program();
-  // libdw knows the parts of the program that are mapped from its file, which variables without an initialiser are not.
+  // libdw only knows the parts of the program that are mapped from its file, not its zero-initialised variables (.bss).
   if (address < image_base() || address >= image_end()) return "";
   const char* name = dwfl_module_addrname(p.module, address);
   return name == nullptr ? "a constant" : short_name(boost::core::demangle(name));

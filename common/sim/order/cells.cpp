@@ -8,13 +8,13 @@
 namespace simt::order {
 namespace {
 
-// Flags of a stamp in a cell.
-constexpr Stamp atomic_write = 1;  // of a writer
-constexpr Stamp may_poll = 1;      // of readers that are kept apart: they have read through volatile
-// Of the last of several readers; their set is full; it knows enough blocks.
+// Flags of a stamp in a cell, ...
+constexpr Stamp atomic_write = 1;  // ... of a writer
+constexpr Stamp may_poll = 1;      // ... of readers in apart_: they have read through volatile
+// ... of the last of several readers; their set is full; it has readers of enough blocks.
 constexpr Stamp several = 1, full = 2, many_blocks = 4;
 
-// A copy starts when its thread does: what that thread is ordered after, the copy is ordered after, too.
+// An asynchronous copy is ordered after everything that its thread is ordered after when it starts the copy.
 [[gnu::always_inline]] inline bool conflicts_with_writer(Stamp writer, std::uint32_t pc, const Access& access,
                                                          bool in_global_memory, Conflict& conflict) {
   if (writer == 0) return false;
@@ -26,7 +26,7 @@ constexpr Stamp several = 1, full = 2, many_blocks = 4;
   return true;
 }
 
-// Of a TMA copy out of shared memory it is enough that it has read.
+// Whether a read is over for `thread`. A TMA copy out of shared memory need only have read its source.
 bool is_over(const BlockOrder& order, Stamp reader, int thread) {
   if (kind_of(actor_of(reader)) != kind_of(bulk_of)) return order.ordered(reader, thread);
   return order.over(block_of(reader), bulk_reads_of + thread_of(reader), epoch_of(reader), thread);
@@ -83,8 +83,8 @@ std::size_t ReaderSet::blocks() const {
 }
 
 // --- Shared memory -----------------------------------------------------------------------------------------------
-// Cells that an earlier block has left count as unwritten, as its stamps name another; but others of a cluster may ask
-// for a cell before its block has touched it.
+// Cells left by an earlier block count as unwritten, because their stamps name another block; but in a cluster another
+// block may access a cell before its own block has touched it.
 void SharedCells::start(std::size_t words, int threads, std::uint32_t owner) {
   const std::size_t warps = std::size_t(threads + 31) / 32;
   if (owner == 0 && words_.size() == words && warps_ == warps) return;
@@ -101,13 +101,13 @@ void SharedCells::forget_readers(std::size_t word) {
   for (std::size_t warp = 0; warp < warps_; ++warp) readers_of(word, warp) = {};
 }
 
-// What other lanes of the warp have read at another epoch is kept apart.
+// Reads of other lanes of the warp at another epoch are moved to apart_.
 void SharedCells::note_read(std::size_t word, const Access& access) {
   const BlockOrder& order = access.order;
   const auto lane = std::uint32_t(access.thread) % 32;
   const Readers& before = readers_of(word, std::size_t(access.thread) / 32);
   const std::uint32_t others = before.lanes & ~(1u << lane);
-  // What they read before the last barrier of the warp, this read stands for.
+  // This read also stands for their reads before the last barrier of the warp.
   if (before.epoch != order.clock(access.thread).epoch && others != 0 &&
       before.epoch >= order.warp_floor(access.thread))
     keep_apart(word, order,
@@ -134,7 +134,7 @@ void SharedCells::keep_apart(std::size_t word, const BlockOrder& order, const Wa
     *same = {readers.warp, same->lanes | readers.lanes, readers.pc};
 }
 
-// Whether anybody may still read what the access is about to overwrite.
+// Whether an earlier read is not ordered before the write `access`.
 bool SharedCells::read_before(std::size_t word, const Access& access, Conflict& conflict) {
   const BlockOrder& order = access.order;
   const auto conflicts = [&](const WarpReaders& readers) {
@@ -143,7 +143,7 @@ bool SharedCells::read_before(std::size_t word, const Access& access, Conflict& 
     return reader != 0;
   };
   const bool foreign = owner_ != 0 && owner_ != order.serial();
-  const Epoch floor = foreign ? 1 : order.floor();  // what was read before is ordered before all that comes
+  const Epoch floor = foreign ? 1 : order.floor();  // earlier reads are ordered before all later accesses
   for (std::size_t warp = 0; warp < warps_ && words_[word].last_read >= floor; ++warp) {
     const Readers& r = readers_of(word, warp);
     const Stamp first = stamp(foreign ? owner_ : order.serial(), std::uint32_t(warp * 32), r.epoch);
@@ -159,7 +159,7 @@ bool SharedCells::put(std::size_t at, const Access& access, Conflict& conflict) 
   Word& word = words_[at];
   const BlockOrder& order = access.order;
   const bool foreign = owner_ != 0 && owner_ != order.serial();
-  if (owner_ == 0 && word.writer != 0 && block_of(word.writer) != order.serial()) {  // of who had this memory before
+  if (owner_ == 0 && word.writer != 0 && block_of(word.writer) != order.serial()) {  // left by an earlier block
     word = {};
     forget_readers(at);
   }
@@ -192,9 +192,9 @@ SharedCells SharedCells::refined(std::size_t parts) const {
 }
 
 // --- Global memory -----------------------------------------------------------------------------------------------
-// Cells that nobody has touched are all zeros, as are pages that nobody has touched. Of these the system keeps none
-// ready, nor must a touch cost it one of 2 MiB. Few are made ready all at once: else each costs two faults, as it is
-// read first, and every thread of the host is told of the second.
+// Untouched cells are all zeros, as are untouched pages, which take no memory; a touch must not cost a page of 2 MiB. A
+// small array is populated at once: otherwise each page costs two faults, because it is read first, and the second
+// fault interrupts all host threads.
 GlobalCells::GlobalCells(std::size_t elements) {
   const std::size_t bytes = std::max<std::size_t>(elements, 1) * sizeof(Cell);
   const int at_once = bytes <= (std::size_t(8) << 20) ? MAP_POPULATE : 0;
@@ -249,7 +249,7 @@ void GlobalCells::note_read(std::size_t element, const Access& access) {
   note_another(cell, access);
 }
 
-// Whether a read is not ordered before the write that the access is. Readers before it need not be known any longer.
+// Whether an earlier read is not ordered before the write `access`. After a plain write, earlier readers are dropped.
 bool GlobalCells::read_before(std::size_t element, const Access& access, Conflict& conflict) {
   Cell& cell = cells_[element];
   const Stamp mine = access.mine(), reader = cell.reader.load(relaxed);
@@ -277,7 +277,7 @@ bool GlobalCells::put(std::size_t element, const Access& access, Conflict& confl
   Cell& cell = cells_[element];
   bool found = conflicts_with_writer(cell.writer.load(relaxed), cell.writer_pc.load(relaxed), access, true, conflict);
   if (!access.writes) {
-    // An atomic read would conflict with plain writes alone, and those are found when they are read.
+    // An atomic read only conflicts with plain writes, and those are found at the read.
     if (!access.atomic) note_read(element, access);
     return found;
   }

@@ -13,7 +13,7 @@ Epoch value_at(const Entries& entries, std::uint32_t number) {
   return it != entries.end() && it->first == number ? it->second : 0;
 }
 
-// Two lists that are sorted by a key as one; what both have is joined.
+// Merges two lists sorted by a key; items with equal keys are joined.
 template <class Item, class Key, class Join>
 std::vector<Item> merged(const std::vector<Item>& one, const std::vector<Item>& other, Key Item::*key, Join join) {
   std::vector<Item> result;
@@ -30,7 +30,7 @@ std::vector<Item> merged(const std::vector<Item>& one, const std::vector<Item>& 
   return result;
 }
 
-// Of two views of one block.
+// The union of two views of one block.
 View joined(const View& one, const View& other) {
   using Entry = Entries::value_type;
   const auto larger = [](const Entries& a, const Entries& b) {
@@ -73,7 +73,7 @@ News joined(const News& one, const News& other) {
 }
 
 void BlockOrder::start(std::uint32_t serial, int threads) {
-  std::vector<ThreadClock> clocks = std::move(clocks_);  // whose memory is used again
+  std::vector<ThreadClock> clocks = std::move(clocks_);  // to reuse its memory
   *this = BlockOrder();
   serial_ = serial;
   clocks_ = std::move(clocks);
@@ -88,7 +88,7 @@ void BlockOrder::use(std::uint32_t kind) {
 
 Epoch BlockOrder::next_epoch(Epoch latest) const {
   if (latest >= last_epoch)
-    throw std::length_error("a thread has synchronised 33,554,431 times, more than can be counted");
+    throw std::length_error("a thread has synchronised 33,554,431 times, the most that the model can count");
   return latest + 1;
 }
 
@@ -103,7 +103,7 @@ bool BlockOrder::over(std::uint32_t block, std::uint32_t actor, Epoch epoch, int
 
 bool BlockOrder::proxy_fenced(Stamp written, bool in_global_memory, int thread) const {
   if (actor_of(written) >= copies_of) return true;
-  // This thread has learnt that the writer has fenced, or has fenced what it had learnt of the writer.
+  // Either this thread has learnt that the writer fenced, or it has itself fenced after it learnt of the write.
   const std::uint32_t kind = in_global_memory ? fenced_global_of : fenced_shared_of;
   return over(block_of(written), kind + actor_of(written), epoch_of(written), thread) ||
          knows(clock(thread).proxy_fenced[in_global_memory], block_of(written), actor_of(written), epoch_of(written));
@@ -136,7 +136,7 @@ void BlockOrder::block_barrier() {
   const bool news = std::ranges::any_of(clocks_, [](const ThreadClock& c) { return c.known != nullptr; });
   floor_ = next_epoch(latest);
   for (ThreadClock& c : clocks_) c.epoch = floor_;
-  for (const std::uint32_t kind : used_)  // what is over for one thread, all know now
+  for (const std::uint32_t kind : used_)  // what was over for one thread is now over for all
     for (std::size_t t = 0; t < clocks_.size(); ++t)
       raise_floor(kind + std::uint32_t(t), clocks_[t].over[kind_of(kind)]);
   if (!news && !any_fenced_) return;
@@ -144,7 +144,7 @@ void BlockOrder::block_barrier() {
   std::iota(threads.begin(), threads.end(), 0);
   News all = joined_of(threads);
   if (const View* own = all.known == nullptr ? nullptr : all.known->of_block(serial_)) {
-    for (const auto& [actor, epoch] : own->actors)  // the floor says as much of threads
+    for (const auto& [actor, epoch] : own->actors)  // for threads, the block's floor covers it
       if (actor >= copies_of) raise_floor(actor, epoch);
     auto others = std::make_shared<Known>(*all.known);
     std::erase_if(others->views, [&](const View& v) { return v.block == serial_; });
@@ -187,7 +187,7 @@ void BlockOrder::add_floors(View& view) const {
   view = joined(floors, view);
 }
 
-// What `thread` has known and done, for others to learn; threads of its block know its floors.
+// What `thread` has done and knows, for others to learn; threads of its block already know its floors.
 KnownPointer BlockOrder::published(int thread, bool in_block) {
   ThreadClock& c = clock(thread);
   View view = own_view(thread);
@@ -238,7 +238,7 @@ void BlockOrder::fence_inits(int thread) {
 }
 
 // --- Barriers of some threads ----------------------------------------------------------------------------------------
-// A warp whose lanes all have one epoch is one entry.
+// A warp whose lanes all have the same epoch becomes one entry.
 View BlockOrder::view_of(std::vector<std::pair<int, Epoch>> threads) const {
   std::ranges::sort(threads);
   View view{serial_, 0, {}, {}};

@@ -9,7 +9,7 @@
 
 namespace files {
 
-/// The content of a file. Throws std::runtime_error naming the file.
+/// The content of a file. Throws std::runtime_error with the file's name.
 inline std::string read_text(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   if (!in) throw std::runtime_error("cannot read " + file.string());
@@ -18,7 +18,7 @@ inline std::string read_text(const std::filesystem::path& file) {
   return text.str();
 }
 
-/// Replaces the content of a file. Throws std::runtime_error naming the file.
+/// Replaces the content of a file. Throws std::runtime_error with the file's name.
 inline void write_text(const std::filesystem::path& file, const std::string& text) {
   std::ofstream out(file, std::ios::binary);
   out << text;

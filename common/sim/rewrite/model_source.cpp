@@ -1,7 +1,7 @@
 // Writes the C++ source that the SIMT model compiles for one .cu file (rewrite.hpp).
 //
 // Usage: model-source SOURCE.cu OUTPUT.cpp [DIRECTORY]. #line keeps the file names and lines of the .cu. With a DIRECTORY,
-// files that SOURCE includes by "name" are rewritten into it, but for those of this repository.
+// files that SOURCE includes as "name" are rewritten into it, except for those of this repository.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -27,7 +27,7 @@ struct Sources {
         "#line 1 \"{}\"\n{}", source.string(),
         rewrite::rewritten(
             files::read_text(source), [&](const std::string& name) { return included(name, beside); }, known));
-    // What has not changed need not be compiled again.
+    // An unchanged file keeps its time, and need not be compiled again.
     if (!fs::exists(output) || files::read_text(output) != text) files::write_text(output, text);
   }
 

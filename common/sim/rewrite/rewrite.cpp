@@ -14,13 +14,13 @@ using Kind = Token::Kind;
 bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)); }
 bool is_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// After the first `end` from `from` on, or the end of the text.
+// The position after the first `end` from `from` on, or the end of the text.
 std::size_t end_after(const std::string& text, const std::string& end, std::size_t from) {
   const auto found = text.find(end, from);
   return found == std::string::npos ? text.size() : found + end.size();
 }
 
-// The first `end` from `at` on, or the end of the line. What a backslash escapes is skipped, a line's end as well.
+// The position of the first `end` from `at` on, or the end of the line. Escaped characters are skipped, also newlines.
 std::size_t end_in_line(const std::string& text, std::size_t at, char end = '\n') {
   while (at < text.size() && text[at] != end && text[at] != '\n') at += text[at] == '\\' ? 2 : 1;
   return std::min(at, text.size());
@@ -83,7 +83,7 @@ using Names = std::set<std::string>;
 
 // --- Code as tokens --------------------------------------------------------------------------------------------------
 
-// The tokens of a text that the grammar sees. Edits change their texts; what lies between them, lines too, stays.
+// The significant tokens of a text. Edits change their texts; space and comments between them, and so the lines, stay.
 class Code {
  public:
   explicit Code(const std::string& text) : all_(tokens::of(text)), inserted_(all_.size()) {
@@ -91,17 +91,17 @@ class Code {
       if (all_[i].counts()) seen_.push_back(i);
   }
   std::size_t size() const { return seen_.size(); }
-  // A token's text; "" after the last.
+  // A token's text; "" beyond the last.
   const std::string& operator[](std::size_t i) const { return i < size() ? all_[seen_[i]].text : none_; }
   bool is_name(std::size_t i) const { return i < size() && all_[seen_[i]].kind == Kind::name; }
   bool is_directive(std::size_t i) const { return i < size() && all_[seen_[i]].kind == Kind::directive; }
-  // Whether token i is the first of signs that stand together.
+  // Whether the operator `sign`, such as ->, begins at token i.
   bool is_sign(std::size_t i, const std::string& sign) const {
     for (std::size_t k = 0; k < sign.size(); ++k)
       if ((*this)[i + k] != std::string(1, sign[k]) || seen_[i + k] != seen_[i] + k) return false;
     return true;
   }
-  // Whether one of the tokens [begin, end) is this word.
+  // Whether one of the tokens [begin, end) is `word`.
   bool has(std::size_t begin, std::size_t end, const std::string& word) const {
     while (begin < end && (*this)[begin] != word) ++begin;
     return begin < end;
@@ -126,7 +126,7 @@ class Code {
 
  private:
   std::vector<tokens::Token> all_;
-  std::vector<std::string> inserted_;  // what is inserted after each
+  std::vector<std::string> inserted_;  // text to insert after each
   std::vector<std::size_t> seen_;
   const std::string none_;
 };
@@ -135,7 +135,7 @@ bool opens(const std::string& t) { return t == "(" || t == "[" || t == "{"; }
 bool closes(const std::string& t) { return t == ")" || t == "]" || t == "}"; }
 bool is_alignment(const std::string& t) { return t == "__align__" || t == "alignas"; }
 
-// After the bracket that closes the one at `open`.
+// The token after the bracket that closes the one at `open`.
 std::size_t after_brackets(const Code& code, std::size_t open) {
   int depth = 0;
   for (std::size_t i = open; i < code.size(); ++i) {
@@ -145,7 +145,7 @@ std::size_t after_brackets(const Code& code, std::size_t open) {
   return code.size();
 }
 
-// Skips template arguments: the < after a name up to its >.
+// Skips template arguments, from the < after a name to its >.
 std::size_t after_angles(const Code& code, std::size_t open) {
   int depth = 0;
   for (std::size_t i = open; i < code.size() && code[i] != ";" && code[i] != "{"; ++i) {
@@ -155,24 +155,24 @@ std::size_t after_angles(const Code& code, std::size_t open) {
   return open + 1;
 }
 
-// Where a directive has its word, if it is this one; else npos.
+// The position of the directive's keyword if it is `word`; else npos.
 std::size_t word_of_directive(const std::string& directive, const std::string& word) {
   const auto at = directive.find_first_not_of(" \t", 1);
   return at != std::string::npos && directive.compare(at, word.size(), word) == 0 ? at : std::string::npos;
 }
 
-// A function that is defined: its declaration, its body and what follows it begin at these tokens.
+// A function definition: the tokens at which its declaration, its body and the code after it begin.
 struct Function {
   std::size_t begin, open, end;
-  bool on_device;  // by a qualifier, a macro that has one, or a lambda; or it is not sure that it is the host's
+  bool on_device;  // by a qualifier, a macro that has one, or a lambda; also if it is not sure to be host code
 };
 struct Outline {
-  std::vector<bool> outside;  // of each token, whether only namespaces are open there
+  std::vector<bool> outside;  // for each token, whether it is at namespace scope
   std::vector<Function> functions;
 };
 Outline outline_of(const Code& code, Known& known) {
   Outline outline{std::vector<bool>(code.size()), {}};
-  std::vector<bool> is_namespace;  // of each bracket that is open
+  std::vector<bool> is_namespace;  // for each open bracket
   for (std::size_t i = 0, begin = 0; i < code.size(); ++i) {
     outline.outside[i] = std::ranges::count(is_namespace, false) == 0;
     if (const std::string& t = code[i]; code.is_directive(i)) {
@@ -184,13 +184,13 @@ Outline outline_of(const Code& code, Known& known) {
     if (code[i] == ";" || code[i] == "}") begin = i + 1;
     if (code[i] == "}" && !is_namespace.empty()) is_namespace.pop_back();
     if (code[i] != "{") continue;
-    // What follows an initialiser in braces may be the rest of a function.
+    // After a braced initialiser, the tokens may be the rest of a function.
     bool is_function = begin == i || !code.is_name(begin), on_device = is_function;
     for (std::size_t k = begin; k < i; ++k) {
       is_function = is_function || (code[k] == "(" && !is_alignment(code[k - 1]));
       on_device = on_device || known.qualifiers.contains(code[k]);
     }
-    is_function = is_function && !code.has(begin, i, "namespace");  // behind a macro
+    is_function = is_function && !code.has(begin, i, "namespace");  // after a macro
     if (is_function) {
       const std::size_t end = after_brackets(code, i);
       outline.functions.push_back({begin, i, end, on_device || code.has(i, end, "__device__")});
@@ -203,14 +203,14 @@ Outline outline_of(const Code& code, Known& known) {
   return outline;
 }
 
-// In code of the host gridDim and blockDim are names as any, and __CUDA_ARCH__ is not defined. Of what stands outside
-// functions device code sees the device's part.
+// In host code gridDim and blockDim are ordinary names, and __CUDA_ARCH__ is not defined. At namespace scope, the
+// device's branch of such conditionals is compiled.
 void rewrite_host_code(Code& code, const std::vector<Function>& functions) {
   auto f = functions.begin();
   for (std::size_t i = 0; i < code.size(); ++i) {
     while (f != functions.end() && f->end <= i) ++f;
     const bool in_function = f != functions.end() && f->begin <= i;
-    if (code[i] == "NULL") code.set(i, "nullptr");  // which remains one when it is forwarded
+    if (code[i] == "NULL") code.set(i, "nullptr");  // which stays a null pointer constant when forwarded
     if (in_function && f->on_device) continue;
     if (code[i] == "gridDim" || code[i] == "blockDim") code.set(i, "host_" + code[i]);
     if (in_function && code.is_directive(i))
@@ -218,23 +218,23 @@ void rewrite_host_code(Code& code, const std::vector<Function>& functions) {
   }
 }
 
-// Where what is declared at `i` ends to be visible: with its block.
+// The end of the scope of a declaration at `i`: that of its block.
 std::size_t end_of_scope(const Code& code, std::size_t i) {
   int depth = 0;
   for (; i < code.size() && depth >= 0; ++i) depth += (code[i] == "{") - (code[i] == "}");
   return i;
 }
 
-// A declaration that begins with qualifiers: the variables it declares.
+// A declaration that begins with qualifiers, and the variables that it declares.
 struct Declaration {
   bool is_variable = false, is_constant = false, is_constexpr = false, is_array = false;
   std::vector<std::string> names;
-  std::size_t end = 0;  // of its ;
+  std::size_t end = 0;  // its ;
 };
 Declaration declaration_at(const Code& code, std::size_t begin) {
   Declaration d;
   std::size_t i = begin;
-  std::string last;  // name before what comes
+  std::string last;  // name before the current token
   bool in_value = false;
   while (i < code.size() && code[i] != ";") {
     const std::string& t = code[i];
@@ -298,7 +298,7 @@ void rewrite_device_variables(Code& code, const std::vector<bool>& outside) {
   }
 }
 
-// A parameter of a kernel that is a tensor map, and not one that all threads have in common.
+// Rejects a kernel parameter that is a tensor map without __grid_constant__, which gives each thread a copy of its own.
 void refuse_own_tensor_maps(Code& code, const std::vector<Function>& functions) {
   for (const Function& f : functions)
     for (std::size_t i = f.begin; i < f.open; ++i)
@@ -309,12 +309,12 @@ void refuse_own_tensor_maps(Code& code, const std::vector<Function>& functions) 
 
 // --- __shared__ variables --------------------------------------------------------------------------------------------
 
-// Where a name is the variable's, and not a member's or that of another namespace.
+// Whether token i is a use of the variable `name`, not of a member or of a name in another namespace.
 bool is_use(const Code& code, std::size_t i, const std::string& name) {
   return code[i] == name && i > 1 && code[i - 1] != "." && !code.is_sign(i - 2, "->") && !code.is_sign(i - 2, "::");
 }
 
-// The lambda whose captures begin at `open`: its body, and where that ends; {0, 0} if there is none.
+// The body of the lambda whose captures begin at `open`, and where it ends; {0, 0} if it is not a lambda.
 struct Lambda {
   std::size_t body = 0, end = 0;
 };
@@ -330,10 +330,10 @@ Lambda lambda_at(const Code& code, std::size_t open) {
   return code[i] == "{" ? Lambda{i, after_brackets(code, i)} : Lambda{};
 }
 
-// The names that were added to the captures of lambdas, by where these begin.
+// The names that were added to the captures of lambdas, by where the captures begin.
 using Captured = std::map<std::size_t, Names>;
 
-// Lambdas use a __shared__ variable without a capture; its reference needs one.
+// In CUDA, lambdas use a __shared__ variable without a capture; the reference that replaces it needs one.
 void capture(Code& code, std::size_t begin, const std::string& name, Captured& captured) {
   const std::size_t end = end_of_scope(code, begin);
   for (std::size_t open = begin; open < end; ++open) {
@@ -373,8 +373,8 @@ void rewrite_static(Code& code, std::size_t first, const Declaration& d, Capture
   }
 }
 
-// Makes of each __shared__ variable a reference to where it lies in the shared memory of the running block, on the same
-// line. Lambdas that use one capture it.
+// Turns each __shared__ variable into a reference to its address in the shared memory of the running block, on the same
+// line. Lambdas that use it capture it.
 void rewrite_shared(Code& code, const std::vector<bool>& outside, Known& known) {
   Captured captured;
   for (std::size_t i = 0; i < code.size(); ++i) {
@@ -383,10 +383,9 @@ void rewrite_shared(Code& code, const std::vector<bool>& outside, Known& known) 
     const Declaration d = declaration_at(code, first);
     const bool is_dynamic = code.has(first, d.end, "extern");
     if (outside[i] || !d.is_variable || code.has(first, d.end, "=") || (is_dynamic && code[d.end - 2] != "[")) {
-      code.set(i,
-               R"(_Pragma("GCC error \"a __shared__ variable is declared in the kernel or function that uses it, as )"
-               R"(__shared__ type name; or __shared__ type name[extent]; with one or more names, without a value, )"
-               R"(and of a type that has a name\"") )");
+      code.set(i, R"(_Pragma("GCC error \"declare a __shared__ variable in the kernel or function that uses it, as )"
+                  R"(__shared__ type name; or __shared__ type name[extent]; with one or more names, no initialiser, )"
+                  R"(and a type that has a name\"") )");
       continue;
     }
     is_dynamic ? rewrite_dynamic(code, first, d, captured) : rewrite_static(code, first, d, captured, known);
@@ -396,8 +395,8 @@ void rewrite_shared(Code& code, const std::vector<bool>& outside, Known& known) 
 
 // --- Indices that are read from memory, and values to choose from ----------------------------------------------------
 
-// Names that alone read memory which threads share: its single variables, and what is declared as a reference, for that
-// may refer to such memory. Another name that follows an & is taken for one; that costs nothing.
+// Names whose mere use may read shared or global memory: single variables there, and everything declared as a
+// reference, because it may refer to such memory. Other names that follow an & are included, which does no harm.
 Names names_that_read(const Code& code, Known& known) {
   static const Names follow{"=", ":", ",", ")", "{", ";"};
   Names references;
@@ -424,7 +423,7 @@ bool ends_operand(const Code& code, std::size_t i) {
   return (code.is_name(i) && !words.contains(code[i])) || code[i] == ")" || code[i] == "]";
 }
 
-// Whether what stands between may read memory: an element, what a pointer points to, one of the names.
+// Whether the tokens [begin, end) may read memory: an array element, a dereferenced pointer, or one of the names.
 bool may_read(const Code& code, std::size_t begin, std::size_t end, const Names& names) {
   for (std::size_t i = begin; i < end; ++i) {
     const bool is_prefix = i == begin || (code[i - 1].size() == 1 &&
@@ -436,8 +435,8 @@ bool may_read(const Code& code, std::size_t begin, std::size_t end, const Names&
   return false;
 }
 
-// Whether [open, close] is one index. What follows a name in double brackets is an attribute; in braces, an index that
-// has no type yet; what a lambda captures may follow the ) of an if; and an extent in a declaration is none.
+// Whether [open, close] is one index. It is not if it is an attribute (double brackets), an index in braces, which has
+// no type, the captures of a lambda, which may follow the ) of an if, or an extent in a declaration.
 bool is_index(const Code& code, std::size_t open, std::size_t close) {
   if (close == open + 1 || code[close] != "]" || code[open + 1] == "[" || code[open + 1] == "{" ||
       code[close + 1] == "{")
@@ -450,9 +449,9 @@ bool is_index(const Code& code, std::size_t open, std::size_t close) {
   return true;
 }
 
-// Of `table[index[i]]`, where the compiler knows the extent of `table`, g++ -fsanitize=bounds makes two loads of
-// `index[i]`: one to compare it with that extent. So an index that may be read from memory is handed through a call,
-// which is made once. A member of the struct around a function is not seen to be read, where its name stands alone.
+// For `table[index[i]]`, where the compiler knows the extent of `table`, g++ -fsanitize=bounds loads `index[i]` twice,
+// once to compare it with the extent. So an index that may be read from memory is passed through a call, which is
+// evaluated once. Reads of members by their bare names, in member functions, are missed.
 void rewrite_indices(Code& code, Known& known) {
   const Names names = names_that_read(code, known);
   for (std::size_t open = 1; open < code.size(); ++open) {
@@ -464,7 +463,7 @@ void rewrite_indices(Code& code, Known& known) {
   }
 }
 
-// `out[i] = c ? f() : g()` of structs is two stores to g++ 12, one to g++ 14, and to both if it goes through a call.
+// For structs, `out[i] = c ? f() : g()` is two stores with g++ 12, one with g++ 14, and always one through a call.
 void rewrite_choices(Code& code) {
   for (std::size_t i = 2; i < code.size(); ++i) {
     const std::size_t first = first_of_statement(code, i);
@@ -476,7 +475,7 @@ void rewrite_choices(Code& code) {
     for (; end < code.size() && code[end] != ";" && code[end] != "," && !closes(code[end]);
          end = opens(code[end]) ? after_brackets(code, end) : end + 1)
       is_choice = is_choice || code[end] == "?";
-    if (!is_choice || code[end] == ",") continue;  // it may be one of template arguments
+    if (!is_choice || code[end] == ",") continue;  // the comma may separate template arguments
     code.insert_after(i, " simt::once(");
     code.insert_after(end - 1, ")");
   }
@@ -521,7 +520,7 @@ void rewrite_includes(Code& code, const Include& include) {
 
 std::string rewritten(const std::string& text, const Include& include, Known& known) {
   Code code(text);
-  rewrite_includes(code, include);  // what they declare is known then
+  rewrite_includes(code, include);  // first, so that their declarations are known
   const Outline outline = outline_of(code, known);
   rewrite_host_code(code, outline.functions);
   rewrite_indices(code, known);

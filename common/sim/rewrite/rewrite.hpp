@@ -1,5 +1,5 @@
-// From CUDA C++ to what the SIMT model compiles: the same text, line for line, but for what has no meaning in C++ or
-// whose reads would go uncounted. In: the text of a .cu file, or of one that it includes. Out: C++.
+// From CUDA C++ to the C++ that the SIMT model compiles: the same text, line for line, except for constructs that are
+// not C++ or whose reads would not be counted. In: the text of a .cu file, or of one that it includes. Out: C++.
 #pragma once
 
 #include <functional>
@@ -14,29 +14,29 @@ struct Token {
   std::string text;
 
   bool is(const char* what) const { return text == what; }
-  /// Whether the grammar sees it.
+  /// Whether it is significant to the grammar.
   bool counts() const { return kind != Kind::space && kind != Kind::comment; }
 };
 
-/// Signs are single characters. A directive (#include ...) is one token with its continuation lines and its comments;
-/// so is a string, raw or not, and a character. A backslash at the end of a line is space.
+/// Splits a text into tokens. Operators are single characters. A directive (#include ...) is one token, including its
+/// continuation lines and comments; so is a string, raw or not, and a character. A backslash before a newline is space.
 std::vector<Token> of(const std::string& text);
 
 }  // namespace tokens
 
 namespace rewrite {
 
-/// What becomes of `#include "NAME"`: the name to include instead.
+/// Maps the NAME of `#include "NAME"` to the name to include instead.
 using Include = std::function<std::string(const std::string& name)>;
 
-/// What the files of a program have declared so far.
+/// The declarations seen so far in the files of a program.
 struct Known {
-  std::set<std::string> scalars;  ///< single variables that are __shared__, __device__ or __constant__
-  int declared = 0;               ///< __shared__ variables, all of them
-  std::set<std::string> qualifiers{"__device__", "__global__"};  ///< and macros that have one of these
+  std::set<std::string> scalars;  ///< __shared__, __device__ and __constant__ variables that are not arrays
+  int declared = 0;               ///< the number of __shared__ variables
+  std::set<std::string> qualifiers{"__device__", "__global__"};  ///< and macros that contain one
 };
 
-/// What is rewritten, the appendix lists (book/appendix-simt-model.md); included names, as `include` says.
+/// The rewritten text; book/appendix-simt-model.md lists what is rewritten. `include` maps the names of included files.
 std::string rewritten(const std::string& text, const Include& include, Known& known);
 
 }  // namespace rewrite
