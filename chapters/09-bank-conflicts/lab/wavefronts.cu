@@ -1,7 +1,7 @@
 // Tile by Tile, chapter 09, a lab: does time follow wavefronts?
 //
 // Question: do kernels that differ from `large` in the wavefronts of one access differ in time
-// accordingly? Idea: time the first edition of `grouped`, which divides signed numbers and
+// accordingly? Idea: time the first version of `grouped`, which divides signed numbers and
 // gained nothing, a map whose loads of Bs merge, and flat warps whose loads of Bs conflict,
 // with and without padding of Bs. The program also computes P(faster), from its own record and
 // from the chapter's.
@@ -58,7 +58,7 @@ using Remapped = Config<128, 128, 16, 64, 64, 2, 8, 4, 3, Layout{.paired = true}
 using Flat = Config<128, 128, 16, 32, 128, 1, 16, 8, 3>;  // a warp is two rows of 16 threads
 using FlatPadded = Config<128, 128, 16, 32, 128, 1, 16, 8, 3, Layout{.pad_B = 4}>;
 
-// As in the first edition: `k` is signed, and so is its division. The chapter's is unsigned.
+// As in the first version: `k` is signed, and so is its division. The chapter's is unsigned.
 template <class C>
 constexpr __host__ __device__ int As_offset(int k, int row) {
   return k * C::BM + k / C::LAYOUT.rows_per_pad * C::LAYOUT.pad_A + row;
