@@ -1,8 +1,8 @@
 // Tile by Tile, chapter 00: the machine and the measure.
 //
 // Question: how fast could a matrix multiply be on this GPU, and how do we know how fast it
-// is? Idea: one small kernel per resource, each of which keeps that resource busy and nothing
-// else. Their rates are the roofs over everything that follows, and cuBLAS is the yardstick.
+// is? Idea: one small kernel per resource, which keeps that resource busy and nothing else.
+// Their rates are the roofs over everything that follows, and cuBLAS is the yardstick.
 //
 // Build, run, verify:   ./tile run 00      ctest --preset model -R chapter00
 #include <numeric>
@@ -21,24 +21,24 @@ namespace {
 // [snippet config]
 struct Config {
   static constexpr int NUM_THREADS = 1024;
-  static constexpr int CHAINS = 8;    // independent chains of FMAs in a thread
-  static constexpr int SETS = 16;     // the same for ffma_operands: sets of three registers
+  static constexpr int CHAINS = 8;    // independent chains of FMAs in a thread of ffma_peak
+  static constexpr int SETS = 16;     // and of ffma_operands; a set is three registers
   static constexpr int TABLE = 1024;  // words in each half of a block's table in shared memory
-  static constexpr int LINE_WORDS = 32;  // 4-byte words in a 128-byte line
-  static constexpr int L1_STEPS = 8;     // loads from L1 in an iteration, each a line further
-  static constexpr int L1_TABLE = 2048;  // words after which the loads start over
-  static constexpr int L1_SINGLES = 8192;  // offset in words of those that are loaded singly
+  static constexpr int LINE_WORDS = 32;    // 4-byte words in a 128-byte line
+  static constexpr int L1_STEPS = 8;       // loads from L1 in an iteration, a line apart
+  static constexpr int L1_TABLE = 2048;    // words after which the loads start over
+  static constexpr int L1_SINGLES = 8192;  // offset of the words that all lanes share
   static_assert(NUM_THREADS % 32 == 0, "the counts below are per full warp");
   static_assert(TABLE % 32 == 0, "a warp reads 32 neighbouring words at a time");
 };
 // [/snippet config]
 
 // [snippet ffma]
-// Nothing but FFMA: the CHAINS independent chains of a thread hide each other's latency.
+// Nothing but FFMA. The CHAINS independent chains of a thread hide each other's latency.
 __global__ void ffma_peak(float* out, float factor, float summand, int iterations) {
   float acc[Config::CHAINS];
   for (int i = 0; i < Config::CHAINS; ++i) acc[i] = float(threadIdx.x + i);
-#pragma unroll 64  // 512 FFMA an iteration: the loop overhead is under one in a hundred
+#pragma unroll 64  // 512 FFMA per iteration: the loop overhead is below one percent
   for (int iteration = 0; iteration < iterations; ++iteration)
 #pragma unroll
     for (int i = 0; i < Config::CHAINS; ++i) acc[i] = acc[i] * factor + summand;
@@ -50,9 +50,9 @@ __global__ void ffma_peak(float* out, float factor, float summand, int iteration
 
 // [snippet operands]
 // An FFMA has three operands, and each chain has its own accumulator. With READS = 1 all
-// chains share the factor and the summand, with 2 each has its own summand, with 3 its own
-// factor as well. `in` holds 3 * SETS + blockDim.x numbers: the compiler knows neither their
-// values nor that lanes could share them.
+// chains share the factor and the summand; with 2 each has its own summand, and with 3 its
+// own factor as well. `in` holds 3 * SETS + blockDim.x numbers, so that the compiler knows
+// neither their values nor which lanes could share them.
 template <int READS>
 __global__ void __launch_bounds__(512)
     ffma_operands(const float* in, float* out, int iterations) {
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(512)
 // [/snippet operands]
 
 // [snippet copy]
-// Loads and stores every byte once, sixteen at a time.
+// Loads and stores each byte once, sixteen bytes at a time.
 __global__ void dram_copy(const float4* in, float4* out, std::size_t count) {
   const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
   for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
@@ -86,8 +86,8 @@ __global__ void dram_copy(const float4* in, float4* out, std::size_t count) {
 // [/snippet copy]
 
 // [snippet l2]
-// Every block reads the whole buffer, and bypasses L1. With apart = 1 neighbouring blocks
-// start at neighbouring parts of the buffer, with a larger one far from each other.
+// Every block reads the whole buffer and bypasses L1. With apart = 1 neighbouring blocks
+// start at neighbouring parts of the buffer; with a larger value they start far apart.
 __global__ void l2_read(const float4* in, float* out, int count, int apart) {
   float sum = 0;
   const int part = int(blockIdx.x * apart % gridDim.x);
@@ -104,8 +104,8 @@ __global__ void l2_read(const float4* in, float* out, int count, int apart) {
 // [/snippet l2]
 
 // [snippet shared]
-// The lanes of a warp read neighbouring words: one wavefront a request. The two halves of the
-// table alternate, so the compiler cannot keep a word in a register.
+// The lanes of a warp read neighbouring words: one wavefront per request. The two halves of
+// the table alternate, so that the compiler cannot keep a word in a register.
 __global__ void shared_read(float* out, int iterations) {
   __shared__ float table[2 * Config::TABLE];
   for (int i = threadIdx.x; i < 2 * Config::TABLE; i += blockDim.x) table[i] = float(i % 7);
@@ -124,9 +124,9 @@ __global__ void shared_read(float* out, int iterations) {
 
 // [snippet l1]
 // Lane l reads word l * stride of a table that stays in L1, so the stride decides how many
-// lines and how many banks a request touches. Each load lies a line after the one before it,
-// and after L1_TABLE words the loads start over. With PAIRED a second request follows each:
-// one word for all lanes.
+// lines and how many banks a request touches. Each load is one line further than the one
+// before, and after L1_TABLE words the loads start over. With PAIRED each request is followed
+// by a second one, in which all lanes read one word.
 template <bool PAIRED>
 __global__ void l1_read(const float* in, float* out, int stride, int iterations) {
   const float* word = in + threadIdx.x % 32 * stride;
@@ -146,8 +146,8 @@ __global__ void l1_read(const float* in, float* out, int stride, int iterations)
 // [/snippet l1]
 
 // [snippet l1-patterns]
-// Strides that tell the stages of L1 apart: by which a request touches so many lines, and its
-// words lie in so many banks.
+// Strides that tell the stages of L1 apart: how many lines a request touches, and in how many
+// banks its words lie.
 struct L1Pattern {
   const char* name;
   int stride, lines, banks;
@@ -158,8 +158,8 @@ constexpr L1Pattern l1_patterns[]{{"one_line", 1, 1, 32}, {"many_banks", 33, 32,
                                   {"one_bank", 32, 32, 1}};
 // [/snippet l1-patterns]
 
-// The cycles of a request of l1_read by the rule, on average: its lines move through the tag
-// banks as the loads go through the table.
+// The cycles of a request of l1_read by the rule, averaged over the table: its lines move
+// through the tag banks as the loads advance.
 double l1_cycles(const L1Pattern& pattern) {
   constexpr int steps = Config::L1_TABLE / Config::LINE_WORDS;
   double sum = 0;
@@ -175,32 +175,32 @@ double l1_cycles(const L1Pattern& pattern) {
 
 constexpr int cublas_sizes[]{1024, 2048, 4096, 8192};
 
-// The rates that measure_rates gives: their keys, and labels for a table. sm_mhz.NAME is the
+// The rates that measure_rates records: their keys, and labels for a table. sm_mhz.NAME is the
 // lowest SM clock that was sampled while the rates of that name were measured.
 std::vector<tile::Chapter::Rate> all_rates() {
   std::vector<tile::Chapter::Rate> rates{
-      {"sm_clock_ghz", "SM clock under load, GHz"},
+      {"sm_clock_ghz", "SM clock right after FFMA, GHz"},
       {"ffma_tflops", "FFMA, TFLOP/s"},
-      {"dram_copy_gbs", "DRAM copy, GB/s read and written"},
-      {"l2_read_gbs", "L2 read, neighbours close, GB/s"},
-      {"l2_read_apart_gbs", "L2 read, neighbours apart, GB/s"},
+      {"dram_copy_gbs", "DRAM copy, read and written, GB/s"},
+      {"l2_read_gbs", "L2 read, neighbouring blocks close, GB/s"},
+      {"l2_read_apart_gbs", "L2 read, neighbouring blocks far apart, GB/s"},
       {"shared_read_gbs", "shared memory read, GB/s"},
-      {"shared_wavefronts_per_cycle", "shared wavefronts per cycle and SM"}};
+      {"shared_wavefronts_per_cycle", "shared memory read, wavefronts per cycle and SM"}};
   const auto add = [&](const std::string& name, const std::string& label) {
     rates.push_back({name, label});
   };
   for (const std::string reads : {"1", "2", "3"}) {
-    const std::string of = ": registers read " + reads;
-    add("ffma_cycles.reads" + reads, "cycles an FFMA and scheduler" + of);
-    add("ffma_cycles_alone.reads" + reads, "cycles an FFMA, one warp a scheduler" + of);
+    const std::string of = ", READS = " + reads;
+    add("ffma_cycles.reads" + reads, "cycles per FFMA and scheduler" + of);
+    add("ffma_cycles_alone.reads" + reads, "cycles per FFMA, one warp per scheduler" + of);
   }
   for (const auto& [name, stride, lines, banks] : l1_patterns) {
-    const std::string of =
-        ": lines " + std::to_string(lines) + ", banks " + std::to_string(banks);
-    add(std::string("l1_cycles.") + name, "L1 cycles a request" + of);
-    add(std::string("l1_cycles_16_warps.") + name, "L1 cycles, 16 warps an SM" + of);
-    add(std::string("l1_pair_extra.") + name,
-        "L1 cycles beyond the rule, of two requests" + of);
+    const std::string of = ": " + std::to_string(lines) +
+                           (lines == 1 ? " line, " : " lines, ") + std::to_string(banks) +
+                           (banks == 1 ? " bank" : " banks");
+    add(std::string("l1_cycles.") + name, "L1 cycles per request" + of);
+    add(std::string("l1_cycles_16_warps.") + name, "L1 cycles, 16 warps per SM" + of);
+    add(std::string("l1_pair_extra.") + name, "L1 cycles of a pair beyond the rule" + of);
   }
   std::vector<std::string> clocked{"ffma",          "operands",    "dram_copy", "l2_read",
                                    "l2_read_apart", "shared_read", "l1"};
@@ -214,14 +214,14 @@ std::vector<tile::Chapter::Rate> all_rates() {
 }
 
 #if TILE_ON_GPU
-// Keeps one warp per SM busy for a known number of the SM's own cycles.
+// Keeps one warp per SM busy for a given number of the SM's own cycles.
 __global__ void spin(long long cycles) {
   const long long begin = clock64();
   while (clock64() - begin < cycles) {
   }
 }
 
-// What `measure` returns; the lowest SM clock meanwhile becomes sm_mhz.NAME.
+// Returns what `measure` returns, and records the lowest SM clock meanwhile as sm_mhz.NAME.
 double clocked(tile::RateSink& sink, const std::string& name,
                const std::function<double()>& measure) {
   tile::ClockSampler sampler(tile::nvml());
@@ -252,7 +252,7 @@ void measure_rates(tile::RateSink& sink) {
   const dim3 block(Config::NUM_THREADS);
   const dim3 resident(sms * 2);  // two blocks of 1024 threads fill an SM
   const double warps = double(resident.x) * Config::NUM_THREADS / 32;
-  // Milliseconds of a kernel. The warm-up is long enough to sample the clock under its load.
+  // Milliseconds of a kernel. The warm-up is long enough for samples of the clock under load.
   const auto ms_of = [&](const std::string& name, auto kernel, dim3 grid, dim3 threads,
                          auto... arguments) {
     const auto run = [&](int) { tile::launch(kernel, grid, threads, 0, arguments...); };
@@ -264,7 +264,7 @@ void measure_rates(tile::RateSink& sink) {
       ms_of("ffma", ffma_peak, resident, block, results, 0.999f, 0.001f, iterations);
   sink.rate("ffma_tflops", 2.0 * 32 * warps * Config::CHAINS * iterations / ffma_ms * 1e-9);
 
-  // Right after the hottest kernel: the clock that arithmetic runs at.
+  // Right after the hottest kernel, this is the clock that arithmetic runs at.
   const long long cycles = 20'000'000;
   const auto run_spin = [&](int) { tile::launch(spin, dim3(sms), dim3(32), 0, cycles); };
   const double clock_hz = cycles / tile::time_ms(run_spin, 5).median * 1e3;
@@ -273,7 +273,7 @@ void measure_rates(tile::RateSink& sink) {
   for (const auto& [name, kernel] : {std::pair{"reads1", &ffma_operands<1>},
                                      {"reads2", &ffma_operands<2>},
                                      {"reads3", &ffma_operands<3>}})
-    // With one warp a scheduler no other warp's instructions come between two of this one's.
+    // With one warp per scheduler, no other warp's instructions come between two of its own.
     for (const auto& [key, blocks, threads] :
          {std::tuple{"ffma_cycles.", 2, 512}, {"ffma_cycles_alone.", 1, 128}}) {
       const double ms = ms_of("operands", kernel, dim3(sms * blocks), dim3(threads), numbers,
@@ -322,8 +322,8 @@ void measure_rates(tile::RateSink& sink) {
     }
 }
 
-// For a profiler: which kernel does cuBLAS choose, what do the L2 slices see of l2_read, what
-// do warps of ffma_operands wait for?
+// For a profiler: which kernel does cuBLAS choose, how many reads of l2_read reach the slices
+// of L2, and what do the warps of ffma_operands wait for?
 void profile() {
   tile::cublas_tflops({4096, 4096, 4096}, false, 1);
   constexpr std::size_t bytes = std::size_t(16) << 20;
@@ -342,7 +342,7 @@ constexpr void (*measure_rates)(tile::RateSink&) = nullptr;
 constexpr void (*profile)() = nullptr;
 #endif
 
-// The arithmetic that figures and other pages share, what needs a loop, and the SM clock
+// The predictions that figures and other pages share or that need a loop, and the SM clock
 // before the first rate of the record and after the last.
 void predict(tile::Facts& facts) {
   const tile::GpuSpec& gpu = tile::h200;
@@ -362,7 +362,7 @@ void predict(tile::Facts& facts) {
   facts.predicted("h200.lanes", gpu.sms * gpu.fma_lanes);
   for (const L1Pattern& pattern : l1_patterns)
     facts.predicted(std::string("l1.") + pattern.name + ".cycles", l1_cycles(pattern));
-  // For other pages; 600 is by Little's law, for one instruction a cycle.
+  // For other pages; 600 follows from Little's law, at one instruction per cycle.
   facts.predicted("sm.sms", gpu.sms);
   facts.predicted("sm.warps_per_scheduler", gpu.max_warps() / tile::GpuSpec::schedulers);
   facts.predicted("sm.wavefront_bytes", tile::GpuSpec::banks * tile::GpuSpec::bank_bytes);
