@@ -1,12 +1,14 @@
 // Tile by Tile, chapter 01: the naive kernel.
 //
 // Question: what does a GPU make of the textbook triple loop?
-// Idea: each thread computes one element of C and walks along K alone. The kernel shares and
-// reuses nothing, so its speed is what the caches make of its loads.
+// Idea: each thread computes one element of C and walks along K by itself. The kernel shares
+// and reuses nothing, so its speed is what the caches make of its loads.
 // Previous chapter: 00, the machine and the measure.
 //
 // Build, run, verify:   ./tile run 01      ctest --preset model -R chapter01
+#include <algorithm>
 #include <map>
+#include <vector>
 
 #include "common/bench/record.hpp"
 #include "common/report/chapter.hpp"
@@ -81,12 +83,13 @@ constexpr auto launch_default = launch_naive;
 const tile::Case counted{256, 256, 256};
 
 // [snippet lda]
-// What L1 does for one warp-wide multiply-add: 32 words of A, `lda` apart, and one word of B.
+// What L1 does for a warp-wide multiply-add: it loads 32 words of A, `lda` apart, and one word
+// of B.
 struct StepCost {
   double tag_passes = 0, wavefronts = 0, cycles = 0;
 };
-// What a pair of requests, for 32 lines and for one word, costs beyond the rule in cycles, by
-// the most words that the first has in a bank.
+// How many cycles a pair of requests, for 32 lines and for one word, costs beyond the rule.
+// The key is the largest number of words that the first request has in a bank.
 using Extra = std::map<int, double>;
 
 // The mean over the warps of an M x K matrix A and over every `sparse`-th of its columns.
@@ -170,7 +173,7 @@ Extra measured_extra() {
   return extra;
 }
 
-// What needs a loop.
+// The predictions that need a loop.
 void predict(tile::Facts& facts) {
   const tile::GpuSpec& gpu = tile::h200;
   const double cycles_per_second = gpu.sms * gpu.clock_ghz * 1e9;
@@ -231,7 +234,7 @@ TEST_CASE("every element of a tile has exactly one thread") {
 }
 
 #if TILE_ON_MODEL
-// A few rows of the counted problem: what a request costs does not depend on how many there
+// A few rows of the counted problem. What a request costs does not depend on how many there
 // are.
 const tile::Case strip{64, 256, 256};
 
@@ -284,29 +287,42 @@ TEST_CASE("33 lines a multiply-add, and their words in one bank: 33 cycles" *
   CHECK(A.l1_cycles + B.l1_cycles == 33 * fmas);
 }
 
-TEST_CASE("the prediction over lda is within 10 percent of the record" *
-          doctest::test_suite("model")) {
+// The times in the reference GPU's record over a prediction of them, one for each padding.
+std::vector<double> times_over(const std::string& prediction) {
   tile::Facts facts;
   predict(facts);
+  std::vector<double> ratios;
   for (const tile::Record& record :
-       tile::load_records(tile::in_repository("chapters/01-naive"))) {
-    if (record["gpu"] != tile::reference_gpu) continue;
-    for (int pad = 0; pad <= SWEPT_PADS; ++pad) {
-      const double measured = record["rates"].at(sweep_key(pad)).get<double>();
-      CAPTURE(pad);
-      CHECK(facts.value(sweep_key(pad) + ".ms") < 1.001 * measured);
-      CHECK(facts.value(sweep_key(pad) + ".ms") > measured / 1.17);
-      CHECK(facts.value(sweep_key(pad) + ".paired.ms") > measured / 1.1);
-      CHECK(facts.value(sweep_key(pad) + ".paired.ms") < 1.1 * measured);
-    }
+       tile::load_records(tile::in_repository("chapters/01-naive")))
+    for (int pad = 0; record["gpu"] == tile::reference_gpu && pad <= SWEPT_PADS; ++pad)
+      ratios.push_back(record["rates"].at(sweep_key(pad)).get<double>() /
+                       facts.value(sweep_key(pad) + prediction));
+  return ratios;
+}
+
+TEST_CASE("the prediction over lda is within 10 percent of the record" *
+          doctest::test_suite("model")) {
+  for (const double ratio : times_over(".paired.ms")) {
+    CHECK(ratio > 1 / 1.1);
+    CHECK(ratio < 1.1);
   }
+}
+
+TEST_CASE("over lda the rule is never above the record" * doctest::test_suite("model")) {
+  const std::vector<double> ratios = times_over(".ms");
+  for (const double ratio : ratios) CHECK(ratio >= 1);
+  if (ratios.empty()) return;
+  // The times at 4104, 4112 and 4120 exceed it most.
+  const double least = std::min({ratios[8], ratios[16], ratios[24]});
+  CHECK(std::count_if(ratios.begin(), ratios.end(), [=](double r) { return r >= least; }) ==
+        3);
 }
 
 TEST_CASE("the arithmetic over lda counts what the model counts" *
           doctest::test_suite("model thorough")) {
   for (const int pad : {0, 1, 8}) {
     constexpr int size = 128;
-    // A begins where its allocation begins, as it does where the GPU is timed.
+    // A begins at the start of its allocation, as it does when the GPU is timed.
     const auto bytes = std::size_t(size) * std::size_t(size + pad) * sizeof(float);
     auto* A_data = static_cast<float*>(tile::machine::allocate(bytes, sizeof(float), "A"));
     auto* B_data = static_cast<float*>(tile::machine::allocate(bytes, sizeof(float), "B"));
