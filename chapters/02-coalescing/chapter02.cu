@@ -3,10 +3,9 @@
 // Question: each warp-wide multiply-add of the naive kernel touches 33 cache lines. Which
 // thread should compute which element of C, so that a warp touches fewer? Idea: threadIdx.x
 // runs along a row of C, so that the 32 threads of a warp read 32 neighbouring elements of B,
-// which one 128-byte line holds, and one and the same element of A. The arithmetic does not
-// change.
-// Previous chapter: 01, the naive kernel. What changes is one line of result_of and the shape
-// of the block.
+// which share one 128-byte line, and a single element of A. The arithmetic does not change.
+// Previous chapter: 01, the naive kernel. One line of result_of changes, and the shape of the
+// block.
 //
 // Build, run, verify:   ./tile run 02      ctest --preset model -R chapter02
 #include "common/report/chapter.hpp"
@@ -76,7 +75,7 @@ constexpr auto launch_default = launch_coalesced;
 
 const tile::Case counted{256, 256, 256};
 
-// What needs more than a formula in the prose.
+// The predictions that take more than a formula in the prose.
 void predict(tile::Facts& facts) {
   const Position worked = result_of(3, 2, 5, 7);
   facts.predicted("worked.row", worked.row);
@@ -166,6 +165,7 @@ TEST_CASE("the order of the lanes within the line does not matter" *
       CHECK(load.array == "in");
       CHECK(load.sectors == 4);
       CHECK(load.lines == 1);
+      CHECK(load.l1_wavefronts == 1);
     }
   tile::machine::release(in);
   tile::machine::release(out);
