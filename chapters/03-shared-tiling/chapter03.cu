@@ -121,7 +121,7 @@ constexpr auto launch_default = launch_shared;
 
 const tile::Case counted{256, 256, 256};
 
-// What tables and figures show; all other predictions are formulas in the prose.
+// The predictions that tables and figures show; all others are formulas in the prose.
 void predict(tile::Facts& facts) {
   facts.predicted("smem_bytes", Config::SMEM_BYTES);
   facts.predicted_loads("shared", 1.0 / Config::BM + 1.0 / Config::BN, 2);
@@ -199,7 +199,7 @@ TEST_CASE("occupancy on an RTX A6000: registers and threads allow one block") {
   CHECK(o.by_registers == 1);
   CHECK(o.blocks == 1);
   CHECK(int(100 * o.fraction) == 66);
-  // not 1184: warps take registers in units of 256
+  // not 1184: registers are allocated to a warp in units of 256
   CHECK(tile::registers_per_warp(37) == 1280);
 }
 

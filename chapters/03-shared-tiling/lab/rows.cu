@@ -1,9 +1,9 @@
 // Tile by Tile, chapter 03, a question of its notebook: is the kernel bound by the
 // shared-memory instructions that it issues, or by their wavefronts?
 //
-// Idea: how nvcc loads As follows from where its rows begin. Rows that lie 34 or 33 words
-// apart make it load two words or one at a time: other instructions for the same words. With
-// two words at a time the wavefronts stay the same.
+// Idea: where the rows of As begin decides how nvcc loads them. With rows 34 words apart it
+// loads two words at a time, and with rows 33 words apart one: other instructions for the same
+// words. With two words at a time the wavefronts stay the same.
 //
 // Build, run, verify:   ./tile run 03-rows      ctest --preset model -R chapter03.rows
 #include <algorithm>
@@ -145,8 +145,8 @@ void measure_rows(tile::RateSink& sink) {
   }
 }
 
-// For a profiler: a launch of each but the chapter's kernel, which is profiled anyway. What it
-// counts does not depend on the values.
+// For a profiler: launches each kernel but the chapter's, which is profiled anyway. What the
+// profiler counts does not depend on the values.
 void profile_rows() {
   constexpr int n = rows_timed_at;
   float *A, *B, *C;
