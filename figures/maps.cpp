@@ -300,7 +300,7 @@ namespace {
 
 using Elements = std::map<std::string, std::set<long>>;  // array -> elements
 
-/// What one thread did in the first iteration: it copied the tiles before a barrier, and multiplied after it.
+/// What one thread did in the first iteration: it loaded the tiles before a barrier, and multiplied after it.
 struct ThreadTrace {
   Elements stored, read;
   std::set<long> results;
@@ -348,7 +348,7 @@ void draw_thread(const Path& emitted, const Path& out, const std::string& kernel
   d.rect(xC, yC, BN * cell, BM * cell, "none", "var(--ink)");
   double x = left;
   for (const auto& [fill, words] :
-       {std::pair{"var(--second)", "copied"}, {"var(--accent)", "read"}, {"var(--third)", "computed"}}) {
+       {std::pair{"var(--second)", "loaded"}, {"var(--accent)", "read"}, {"var(--third)", "computed"}}) {
     d.rect(x, yC + BM * cell + 16, 10, 10, fill);
     d.text(x + 15, yC + BM * cell + 25, words, "start", 13);
     x += 90;
