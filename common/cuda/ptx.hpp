@@ -38,8 +38,8 @@ __device__ __forceinline__ void cp_async_cg(void* shared, const void* global) {
 #endif
 }
 
-/// cp.async.commit_group: commits the copies that this thread has started since the last call as
-/// a group.
+/// cp.async.commit_group: commits the copies that this thread has started since the last
+/// call as a group.
 __device__ __forceinline__ void cp_async_commit_group() {
 #if TILE_ON_GPU
   asm volatile("cp.async.commit_group;" ::: "memory");
@@ -48,8 +48,8 @@ __device__ __forceinline__ void cp_async_commit_group() {
 #endif
 }
 
-/// cp.async.wait_group: waits until at most the latest PENDING of this thread's groups are still
-/// pending.
+/// cp.async.wait_group: waits until at most the latest PENDING of this thread's groups are
+/// still pending.
 template <int PENDING>
 __device__ __forceinline__ void cp_async_wait_group() {
 #if TILE_ON_GPU

@@ -64,9 +64,9 @@ __device__ __forceinline__ void mbarrier_arrive_expect_tx(std::uint64_t* mbarrie
 #endif
 }
 
-/// mbarrier.try_wait.parity: whether the latest phase of this parity (0 for even numbers, 1 for
-/// odd) is complete. It may wait for that, and may give up; while phase 0 is incomplete, it
-/// returns true for parity 1. PTX ISA, "mbarrier.try_wait".
+/// mbarrier.try_wait.parity: whether the latest phase of this parity (0 for even numbers, 1
+/// for odd) is complete. It may wait for that, and may give up; while phase 0 is incomplete,
+/// it returns true for parity 1. PTX ISA, "mbarrier.try_wait".
 [[nodiscard]] __device__ __forceinline__ bool mbarrier_try_wait_parity(std::uint64_t* mbarrier,
                                                                        std::uint32_t parity) {
 #if TILE_ON_GPU
