@@ -1,4 +1,5 @@
-// The machine code of kernels: digests that tie a record to the code that was measured, and counts of the SASS that cuobjdump prints.
+// The machine code of kernels: digests that tie a record to the code that was measured, counts of the SASS that cuobjdump
+// prints, and the rule of register banks (issue_cycles).
 #pragma once
 
 #include <array>
