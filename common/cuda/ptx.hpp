@@ -1,6 +1,6 @@
-// One function per PTX instruction, with the instruction's name: inline PTX on a GPU, its effect
-// on the model. CUDA C++ wraps some of them (__pipeline_memcpy_async, cuda::memcpy_async); here
-// each is used directly, with the semantics of the PTX ISA.
+// One function per PTX instruction, with the instruction's name: inline PTX on a GPU, its
+// effect on the model. CUDA C++ wraps some of them (__pipeline_memcpy_async,
+// cuda::memcpy_async); here each is used directly, with the semantics of the PTX ISA.
 #pragma once
 
 #include "common/cuda/cuda.hpp"
@@ -38,8 +38,8 @@ __device__ __forceinline__ void cp_async_cg(void* shared, const void* global) {
 #endif
 }
 
-/// cp.async.commit_group: commits the copies that this thread has started since the last call as
-/// a group.
+/// cp.async.commit_group: commits the copies that this thread has started since the last call
+/// as a group.
 __device__ __forceinline__ void cp_async_commit_group() {
 #if TILE_ON_GPU
   asm volatile("cp.async.commit_group;" ::: "memory");
@@ -48,8 +48,8 @@ __device__ __forceinline__ void cp_async_commit_group() {
 #endif
 }
 
-/// cp.async.wait_group: waits until at most the latest PENDING of this thread's groups are still
-/// pending.
+/// cp.async.wait_group: waits until at most the latest PENDING of this thread's groups are
+/// still pending.
 template <int PENDING>
 __device__ __forceinline__ void cp_async_wait_group() {
 #if TILE_ON_GPU
@@ -61,9 +61,9 @@ __device__ __forceinline__ void cp_async_wait_group() {
 // [/snippet copies]
 
 /// barrier.sync.aligned: waits until `threads` threads of the block, a multiple of 32, have
-/// arrived at barrier `number` (0 to 15), by this or by barrier_arrive; __syncthreads is barrier
-/// 0 with all threads. All threads of a warp must execute it together: the compiler relies on
-/// that, and treats the warp as converged after it. PTX ISA, "barrier".
+/// arrived at barrier `number` (0 to 15), by this or by barrier_arrive; __syncthreads is
+/// barrier 0 with all threads. All threads of a warp must execute it together: the compiler
+/// relies on that, and treats the warp as converged after it. PTX ISA, "barrier".
 __device__ __forceinline__ void barrier_sync_aligned(int number, int threads) {
 #if TILE_ON_GPU
   asm volatile("barrier.sync.aligned %0, %1;" ::"r"(number), "r"(threads) : "memory");

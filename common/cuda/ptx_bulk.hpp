@@ -2,10 +2,10 @@
 // producer warps release registers. Named and implemented as in ptx_mbarrier.hpp; the host
 // describes the matrix with tensor_map.hpp.
 //
-// Each call starts one copy, from one thread. x counts columns, y rows; a box may lie partly or
-// wholly outside the matrix, and its full size in bytes is counted all the same. It begins at a
-// multiple of 16 bytes within a row. Only a load may begin at negative coordinates: for a store an
-// NVIDIA H200 reports "illegal instruction" (measured).
+// Each call starts one copy, from one thread. x counts columns, y rows; a box may lie partly
+// or wholly outside the matrix, and its full size in bytes is counted all the same. It begins
+// at a multiple of 16 bytes within a row. Only a load may begin at negative coordinates: for a
+// store an NVIDIA H200 reports "illegal instruction" (measured).
 #pragma once
 
 #include <cstdint>
@@ -72,8 +72,8 @@ __device__ __forceinline__ void cp_async_bulk_commit_group() {
                               : "memory");
 }
 
-/// cp.async.bulk.wait_group: waits until at most the latest PENDING of this thread's groups are
-/// still pending.
+/// cp.async.bulk.wait_group: waits until at most the latest PENDING of this thread's groups
+/// are still pending.
 template <int PENDING>
 __device__ __forceinline__ void cp_async_bulk_wait_group() {
   TILE_HOPPER_INSTRUCTION(simt::device::wait_for_bulk_groups(PENDING, false),
@@ -91,8 +91,8 @@ __device__ __forceinline__ void cp_async_bulk_wait_group_read() {
 
 // [snippet registers]
 /// setmaxnreg.inc: raises the registers of each thread of the warpgroup (four warps, the first
-/// a multiple of four) to REGISTERS; waits until the block has enough free. Compiles to nothing
-/// for architectures other than 90a, the only one with this instruction. PTX ISA,
+/// a multiple of four) to REGISTERS; waits until the block has enough free. Compiles to
+/// nothing for architectures other than 90a, the only one with this instruction. PTX ISA,
 /// "setmaxnreg".
 template <int REGISTERS>
 __device__ __forceinline__ void setmaxnreg_inc() {
