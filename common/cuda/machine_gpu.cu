@@ -14,7 +14,7 @@ int attribute(cudaDeviceAttr which) {
   return value;
 }
 
-// Ten times the compute capability that the kernels are compiled for; newer GPUs run them, too.
+// Ten times the compute capability that the kernels are compiled for; newer GPUs run them.
 int compiled_for() {
   cudaFuncAttributes attributes{};
   cuda_check(cudaFuncGetAttributes(&attributes, compiled_as_all_kernels_are),

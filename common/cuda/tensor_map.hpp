@@ -103,10 +103,10 @@ CUtensorMap tensor_map(const T* base, const BoxedMatrix& matrix) {
   return map;
 }
 
-/// The swizzled offset in shared memory, from a multiple of eight spans, of the byte at `offset`
-/// without swizzling: the index of its 16-byte chunk in the span is XORed with as many low bits
-/// of the index of its 128-byte line. CUDA Driver API, CUtensorMapSwizzle; CUDA C++ Programming
-/// Guide, "Asynchronous Data Copies using the Tensor Memory Accelerator".
+/// The swizzled offset in shared memory, from a multiple of eight spans, of the byte at
+/// `offset` without swizzling: the index of its 16-byte chunk in the span, XOR as many low bits
+/// of the index of its 128-byte line. CUDA Driver API, CUtensorMapSwizzle; CUDA C++
+/// Programming Guide, "Asynchronous Data Copies using the Tensor Memory Accelerator".
 constexpr __host__ __device__ unsigned swizzled(Swizzle swizzle, unsigned offset) {
   const unsigned chunks = unsigned(swizzle) / 16;
   return chunks == 0 ? offset : offset ^ (offset / 128 % chunks) * 16;
