@@ -104,7 +104,7 @@ CUtensorMap tensor_map(const T* base, const BoxedMatrix& matrix) {
 }
 
 /// The swizzled offset in shared memory, from a multiple of eight spans, of the byte at
-/// `offset` without swizzling: the index of its 16-byte chunk in the span, XOR as many low bits
+/// `offset` without swizzling: the index of its 16-byte chunk in the span XOR as many low bits
 /// of the index of its 128-byte line. CUDA Driver API, CUtensorMapSwizzle; CUDA C++
 /// Programming Guide, "Asynchronous Data Copies using the Tensor Memory Accelerator".
 constexpr __host__ __device__ unsigned swizzled(Swizzle swizzle, unsigned offset) {
