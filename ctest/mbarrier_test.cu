@@ -298,7 +298,7 @@ TEST_CASE("copies into shared memory") {
       says(said({.waits = false}), "bulk copy: load, mbarrier_test.cu:",
            "a copy to words[0] that may still be in flight when the block ends: no thread waits for mbarrier full[0]"));
   CHECK(says(said({.for_another = true}), "may still be in flight when the block ends"));
-  CHECK(says(said({.bytes = 60}), "copies 60 bytes in bulk, which must be a multiple of 16"));
+  CHECK(says(said({.bytes = 60}), "copies 60 bytes in bulk, which must be a positive multiple of 16"));
   CHECK(says(said({.to = 1}), "misaligned: load"));
   CHECK(says(said({.to = 32}), "128 bytes past the end of words"));
   CHECK(says(said({.over_an_mbarrier = true}), "asynchronously writes mbarrier full[0]"));

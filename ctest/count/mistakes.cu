@@ -112,7 +112,7 @@ RUN(raced_bytes, int, 32, 64, 0) {
 // What kernels have no memory for.
 RUN(allocates, int, 32, 1, 0) {
   int* const own = new int[4];
-  own[out[0]] = 1;  //! out of bounds: allocates, @, .* or of malloc() or new?
+  own[out[0]] = 1;  //! out of bounds: allocates, @, .* or from malloc() or new?
   out[0] = own[0];
 }
 struct Shape { __device__ virtual int sides() const { return 0; } };

@@ -3,8 +3,8 @@
 
 #include "common/count/count.hpp"
 __global__ void old(int* p) {
-  p[0] = __shfl_down(p[0], 1);        //! @: __shfl_down is not part of the model: write its form with a mask
-  p[1] = __any(p[1]);                 //! @: __any is not part of the model: write its form with a mask
+  p[0] = __shfl_down(p[0], 1);        //! @: __shfl_down is not part of the model: write the form with a mask
+  p[1] = __any(p[1]);                 //! @: __any is not part of the model: write the form with a mask
   p[3] = __vadd4(p[0], p[1]);         //! @: __vadd4 is not part of the model: write it in C++
   cooperative_groups::coalesced_threads();      //! @: coalesced_threads is not part of the model: write it with tiles
   cooperative_groups::labeled_partition(p, 1);  //! @: labeled_partition is not part of the model: write it with tiles
