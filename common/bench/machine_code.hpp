@@ -1,5 +1,4 @@
-// The machine code of kernels: digests that tie a record to the code that was measured, counts of the SASS that cuobjdump
-// prints, and the rule of register banks (issue_cycles).
+// The machine code of kernels: digests that tie a record to the code that was measured, and counts of the SASS that cuobjdump prints.
 #pragma once
 
 #include <array>

@@ -14,8 +14,8 @@
 
 namespace tile {
 
-/// Throws std::invalid_argument if the grid is not a whole number of clusters, or a cluster
-/// has more blocks than the portable maximum of 8.
+/// Throws std::invalid_argument if the grid is not a whole number of clusters, or a cluster has
+/// more blocks than the portable maximum of 8.
 inline void require_clusters(dim3 grid, dim3 cluster) {
   const auto blocks = std::uint64_t(cluster.x) * cluster.y * cluster.z;
   if (blocks == 0 || blocks > 8)

@@ -59,8 +59,8 @@ inline void require_launchable(dim3 grid) {
 /// Launches `kernel` on the machine this file was compiled for.
 ///
 /// `shared_bytes` is the dynamic shared memory of a block. Throws std::runtime_error if the
-/// launch fails (block too large, too much shared memory), std::invalid_argument if no GPU
-/// takes such a grid. Asynchronous on the GPU; on the model it returns when the grid has run.
+/// launch fails (a block too large, too much shared memory), std::invalid_argument for a grid too
+/// large for any GPU. Asynchronous on the GPU; on the model it returns when the grid has run.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t shared_bytes,
             Arguments&&... arguments) {

@@ -1,5 +1,5 @@
-// The machine a program was compiled for, as host code sees it: whether it is available, what
-// a launcher must know to choose a kernel, and device memory. Implemented twice, in
+// The machine a program was compiled for, as host code sees it: whether it is available, what a
+// launcher must know to choose a kernel, and device memory. Implemented twice, in
 // common/cuda/machine_gpu.cu and common/sim/machine_model.cpp; the linker picks one.
 #pragma once
 
@@ -18,8 +18,8 @@ std::string description();
 
 struct Device {
   int sms;  ///< streaming multiprocessors
-  /// Whether it has mbarriers and TMA, both from compute capability 9.0 on, and the program
-  /// was compiled to use them.
+  /// Whether it has mbarriers and TMA, both from compute capability 9.0 on, and the program was
+  /// compiled to use them.
   bool copies_in_bulk;
 };
 /// The GPU's properties, queried once; the model stands for an H200.
@@ -39,8 +39,8 @@ void copy_to_device(void* device, const void* host, std::size_t bytes);
 void copy_to_host(void* host, const void* device, std::size_t bytes);
 void synchronize();
 
-/// Tells the model that an allocation holds a rows x cols matrix with leading dimension ld,
-/// from element `first` on: traced accesses elsewhere in it are errors. Does nothing on a GPU.
+/// Tells the model that an allocation holds a rows x cols matrix with leading dimension ld, from
+/// element `first` on: traced accesses elsewhere in it are errors. Does nothing on a GPU.
 void declare_matrix(void* memory, std::size_t first, std::size_t rows, std::size_t cols,
                     std::size_t ld);
 

@@ -14,7 +14,7 @@ int attribute(cudaDeviceAttr which) {
   return value;
 }
 
-// Ten times the compute capability that the kernels are compiled for; newer GPUs run them.
+// Ten times the compute capability that the kernels were compiled for. A newer GPU runs them, too.
 int compiled_for() {
   cudaFuncAttributes attributes{};
   cuda_check(cudaFuncGetAttributes(&attributes, compiled_as_all_kernels_are),
@@ -75,8 +75,8 @@ std::string description() {
 void* allocate(std::size_t bytes, std::size_t, const std::string& name) {
   void* memory = nullptr;
   const std::string size = std::to_string(bytes >> 20) + " MiB for " + name;
-  // Whole pages of 2 MiB, so that the allocation begins at a page: L1's tag banks depend on
-  // the address, and the model counts from 0.
+  // Whole pages of 2 MiB, so that the allocation begins at a page: L1's tag banks depend on the
+  // address, and the model counts from 0.
   constexpr std::size_t page = std::size_t(2) << 20;
   const cudaError_t status = cudaMalloc(&memory, (bytes + page - 1) / page * page);
   if (status == cudaErrorMemoryAllocation) {

@@ -1,10 +1,10 @@
 // mbarriers, barriers in shared memory that count arrivals and bytes, and the fences that they
-// need. One function per instruction, named as in the PTX ISA and libcu++'s cuda::ptx: inline
-// PTX on a GPU of compute capability 9.0 or newer, its effect on the model.
+// need. One function per instruction, named as in the PTX ISA and libcu++'s cuda::ptx: inline PTX
+// on a GPU of compute capability 9.0 or newer, its effect on the model.
 //
-// An mbarrier is an object of 8 bytes, `__shared__ std::uint64_t name`. Its phases are
-// numbered from 0. A phase completes when as many threads have arrived as mbarrier_init
-// specified, and as many bytes have landed as were expected (expect_tx).
+// An mbarrier is an object of 8 bytes, `__shared__ std::uint64_t name`. Its phases are numbered
+// from 0. A phase completes when as many threads have arrived as mbarrier_init specified, and as
+// many bytes have landed as were expected (expect_tx).
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ __device__ __forceinline__ void mbarrier_init(std::uint64_t* mbarrier, std::uint
       : "memory");
 }
 
-/// mbarrier.arrive: one arrival. Threads that see the phase complete see this thread's writes.
+/// mbarrier.arrive: one arrival. A thread that sees the phase complete sees this thread's writes.
 __device__ __forceinline__ void mbarrier_arrive(std::uint64_t* mbarrier) {
   TILE_HOPPER_INSTRUCTION(
       simt::device::mbarrier_arrive(mbarrier, 0),

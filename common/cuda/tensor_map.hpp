@@ -1,6 +1,6 @@
 // Tensor maps: descriptions of a matrix that the tensor memory accelerator (TMA) copies box by
-// box. The host encodes them and passes them to a kernel as parameters `const
-// __grid_constant__ CUtensorMap name`.
+// box. The host encodes them and passes them to a kernel as parameters `const __grid_constant__
+// CUtensorMap name`.
 #pragma once
 
 #include <algorithm>
@@ -28,9 +28,9 @@ struct BoxedMatrix {
   Swizzle swizzle = Swizzle::none;
 };
 
-/// Throws std::invalid_argument, with one line about the first rule broken, if the matrix has
-/// no tensor map. The rules are those of cuTensorMapEncodeTiled, and one more: a swizzled box
-/// is as wide as the span, because the layout of narrower ones is not documented.
+/// Throws std::invalid_argument, with one line about the first rule broken, if the matrix has no
+/// tensor map. The rules are those of cuTensorMapEncodeTiled, and one more: a swizzled box is as
+/// wide as the span, because the layout of narrower ones is not documented.
 inline void require_encodable(const void* base, TensorElement element, const BoxedMatrix& m) {
   const int size = size_of(element), box_row_bytes = m.box_cols * size;
   const std::int64_t row_bytes = m.ld * size;
@@ -92,9 +92,9 @@ constexpr TensorElement element_of() {
                                      : TensorElement::bfloat16;
 }
 
-/// A tensor map of the matrix that begins at `base` in device memory. Outside the matrix, a
-/// copy loads 0 and stores nothing. Throws std::invalid_argument if the matrix has no tensor
-/// map, and on a GPU std::runtime_error if the driver rejects it.
+/// A tensor map of the matrix that begins at `base` in device memory. Outside the matrix, a copy
+/// loads 0 and stores nothing. Throws std::invalid_argument if the matrix has no tensor map, and
+/// on a GPU std::runtime_error if the driver rejects it.
 template <class T>
 CUtensorMap tensor_map(const T* base, const BoxedMatrix& matrix) {
   require_encodable(base, element_of<T>(), matrix);
@@ -103,9 +103,9 @@ CUtensorMap tensor_map(const T* base, const BoxedMatrix& matrix) {
   return map;
 }
 
-/// The swizzled offset in shared memory, from a multiple of eight spans, of the byte at
-/// `offset` without swizzling: the index of its 16-byte chunk in the span XOR as many low bits
-/// of the index of its 128-byte line. CUDA Driver API, CUtensorMapSwizzle; CUDA C++
+/// The swizzled offset in shared memory, from a multiple of eight spans, of a byte whose offset
+/// without swizzling is `offset`: the index of its 16-byte chunk within the span is XORed with as
+/// many low bits of the index of its 128-byte line. CUDA Driver API, CUtensorMapSwizzle; CUDA C++
 /// Programming Guide, "Asynchronous Data Copies using the Tensor Memory Accelerator".
 constexpr __host__ __device__ unsigned swizzled(Swizzle swizzle, unsigned offset) {
   const unsigned chunks = unsigned(swizzle) / 16;
