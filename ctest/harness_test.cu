@@ -192,16 +192,18 @@ TEST_CASE("a grid ends at 65535 blocks along y and z") {
 }
 
 TEST_CASE("a record has a digest of each kernel's machine code, whatever its name") {
-  const tile::Record record{{"cuda", "13.0.88"}, {"kernels", {{{"name", "k"}, {"function", "_Z1kv"}}}}};
-  const std::string other = "_ZN45_GLOBAL__N__58c48a6b_12_chapter77_cu_5c750f7c4readILi8EEEvPf";
-  const std::map<std::string, std::string> digests{{"_Z1kv", "1"}, {other, "2"}, {"_ZN4tile4holdEv", "3"}};
-  const tile::Record made = tile::fingerprint(record, digests);
-  CHECK(made == tile::Record{{"nvcc", "13.0.88"}, {"kernels", {{"k", "1"}}}});
-  CHECK(tile::changed_kernels(made, {{"_Z7renamedv", "1"}}).empty());
-  CHECK(tile::changed_kernels(made, {{"_Z1kv", "2"}}) == std::vector<std::string>{"k"});
+  const tile::Record record{{"cuda", "13.0.88"}, {"kernels", {{{"name", "k"}, {"function", "_Z1kILb1EEvv"}}}}};
+  const std::string other = "_ZN40_GLOBAL__N__58c48a6b_8_fetch_cu_5c750f7c4readILi8EEEvPf";
+  const std::map<std::string, std::string> digests{
+      {"_Z1kILb1EEvv", "1"}, {"_Z1kILb0EEvv", "0"}, {other, "2"}, {"_ZN4tile4holdEv", "3"}};
+  const tile::Record made = tile::fingerprint(record, digests, "lab/fetch.cu");
+  CHECK(made == tile::Record{{"nvcc", "13.0.88"}, {"kernels", {{"k", "1"}, {"k, predicated", "0"}}}});
+  CHECK(tile::changed_kernels(made, {{"_Z7renamedv", "1"}, {"_Z5otherv", "0"}}).empty());
+  CHECK(tile::changed_kernels(made, {{"_Z1kv", "2"}, {"_Z5otherv", "0"}}) == std::vector<std::string>{"k"});
   tile::Record with_rates = record;
   with_rates["rates"] = {{"l2_read_gbs", 12000}};
-  CHECK(tile::fingerprint(with_rates, digests)["kernels"] == tile::Record{{"k", "1"}, {"read<8>", "2"}});
+  CHECK(tile::fingerprint(with_rates, digests, "lab/fetch.cu")["kernels"] ==
+        tile::Record{{"k", "1"}, {"k, predicated", "0"}, {"read<8>", "2"}});
 }
 
 TEST_CASE("counters must equal counts, unless a difference is explained") {

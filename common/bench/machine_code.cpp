@@ -100,18 +100,28 @@ std::map<std::string, std::string> digests_of(const std::filesystem::path& progr
   return digests;
 }
 
-Record fingerprint(const Record& record, const std::map<std::string, std::string>& digests) {
+Record fingerprint(const Record& record, const std::map<std::string, std::string>& digests,
+                   const std::filesystem::path& source) {
+  const std::string stem = source.stem(),
+                    in_source = fmt::format("_{}_{}_cu_", stem.size() + 3, stem);  // as nvcc mangles it
   Record kernels = record.value("fingerprint", Record::object()).value("kernels", Record::object());
   std::set<std::string> named;
   for (const char* list : {"kernels", "candidates"})
     for (const Record& kernel : record.value(list, Record::array()))
       if (const std::string function = kernel.value("function", ""); digests.contains(function)) {
-        kernels[kernel.at("name").get<std::string>()] = digests.at(function);
+        const std::string name = kernel.at("name");
+        kernels[name] = digests.at(function);
         named.insert(function);
+        std::string predicated = function;
+        if (const auto at = function.rfind("Lb1E"); at != std::string::npos) predicated[at + 2] = '0';
+        if (predicated != function && digests.contains(predicated)) {
+          kernels[name + ", predicated"] = digests.at(predicated);
+          named.insert(predicated);
+        }
       }
   if (record.contains("sweep") || !record.value("rates", Record()).empty())
     for (const auto& [function, digest] : digests)
-      if (function.find("_chapter") != std::string::npos && !named.contains(function))
+      if (function.find(in_source) != std::string::npos && !named.contains(function))
         kernels[name_in_source(function)] = digest;
   return {{"nvcc", record.at("cuda")}, {"kernels", kernels}};
 }

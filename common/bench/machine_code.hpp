@@ -17,9 +17,11 @@ namespace tile {
 std::map<std::string, std::string> digests_of(const std::filesystem::path& program);
 
 /// The machine code that a record measured: {"nvcc": its version, "kernels": {name: digest}}, added to what the record already says.
+/// A kernel whose last bool template argument is true has a predicated twin, with false, for operands that are not aligned.
 /// A record with rates or a sweep, which are measured with functions that it does not list, has digests of all functions of the
-/// program's own source, by their C++ names.
-Record fingerprint(const Record& record, const std::map<std::string, std::string>& digests);
+/// program's own `source`, by their C++ names.
+Record fingerprint(const Record& record, const std::map<std::string, std::string>& digests,
+                   const std::filesystem::path& source);
 
 /// The kernels of a fingerprint whose machine code is not among `digests`: names may change, instructions may not.
 std::vector<std::string> changed_kernels(const Record& fingerprint, const std::map<std::string, std::string>& digests);

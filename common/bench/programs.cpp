@@ -12,6 +12,7 @@
 #include "common/bench/counters.hpp"
 #include "common/bench/machine_code.hpp"
 #include "common/bench/metrics.hpp"
+#include "common/bench/run.hpp"
 #include "common/bench/text.hpp"
 
 namespace tile {
@@ -80,7 +81,7 @@ void add_counters(Record& record, const std::filesystem::path& ncu_csv, const st
     (*kernel)[group] = Record::object();
     kernel->erase(group + "_range");
     for (const auto& [name, values] : metrics) {
-      (*kernel)[group][name] = values.back();
+      (*kernel)[group][name] = spread_of(values).median;
       const auto [low, high] = std::ranges::minmax(values);
       if (low < high) (*kernel)[group + "_range"][name] = {low, high};
     }

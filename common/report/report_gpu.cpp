@@ -57,7 +57,7 @@ Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& prob
     if (std::ranges::none_of(record["kernels"], [&](const Record& k) { return k.at("function") == function; }))
       digests.erase(function);
   }
-  record["fingerprint"] = fingerprint(record, digests);
+  record["fingerprint"] = fingerprint(record, digests, chapter_source());
   return record;
 }
 
