@@ -137,16 +137,17 @@ std::vector<Definition> definitions_in(const std::vector<tokens::Token>& all) {
   return found;
 }
 
-// The program with one of its tests; line numbers stay. Most of the time goes into compiling kernels that other tests launch, so if
-// the test is one of the chapter's own and does not use the registered kernels, none are registered, and the rest of the file is in
-// an anonymous namespace, where unused functions cost nothing.
+// The program with one of its tests, or with none if `name` is ""; line numbers stay. Most of the time goes into compiling kernels
+// that other tests launch, so if the test is one of the chapter's own and does not use the registered kernels, none are registered,
+// and the rest of the file is in an anonymous namespace, where unused functions cost nothing.
 std::string with_one_test(const std::string& text, const std::string& name) {
   const auto all = tokens::of(text);
   const auto definitions = definitions_in(all);
   const auto own = std::ranges::find(definitions, name, &Definition::test);
-  const bool is_own = own != definitions.end();
+  const bool is_own = name.empty() || own != definitions.end();
   const bool alone =
-      is_own && std::none_of(own->begin, own->end, [](const tokens::Token& t) { return t.is("this_chapter"); });
+      name.empty() ||
+      (is_own && std::none_of(own->begin, own->end, [](const tokens::Token& t) { return t.is("this_chapter"); }));
   std::string result;
   At at = all.begin();
   const auto copy_to = [&](At end) {
@@ -155,7 +156,7 @@ std::string with_one_test(const std::string& text, const std::string& name) {
   for (const Definition& d : definitions) {
     copy_to(d.begin);
     const bool registration = d.begin->is("TILE_CHAPTER");
-    if (registration ? !alone : d.begin->is("TEST_CASE") ? d.test == name : !is_own) {
+    if (registration ? !alone : d.begin->is("TEST_CASE") ? !name.empty() && d.test == name : !is_own) {
       copy_to(d.end);
       continue;
     }
@@ -328,7 +329,7 @@ Result result_of(const Experiment& e, const Build& b) {
   fs::remove(headers);
   const auto try_out = [&]() -> Result {
     const std::string text = edited(source, e);
-    write_text(copy, e.test.empty() ? text : with_one_test(text, e.test));
+    write_text(copy, with_one_test(text, e.test));
     const auto compiled = run(b.compiler, {copy, b.program, "chapter", headers}, b.beside(".log"));
     const std::string error = first_error(compiled.output);
     if (compiled.status != 0 && error.empty())

@@ -34,9 +34,10 @@ function(tile_add_model_program target name source)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/model-sources)
   add_custom_command(OUTPUT ${copy} DEPENDS ${source} model-source VERBATIM COMMAND model-source ${source} ${copy})
   add_executable(${target} ${copy})
-  set_source_files_properties(${copy} PROPERTIES COMPILE_OPTIONS
-    "${TILE_MODEL_FLAGS};${TILE_MODEL_ASSEMBLED};${TILE_MODEL_FIRST}"
-    OBJECT_DEPENDS "${PROJECT_SOURCE_DIR}/common/sim/block_copies.hpp;${PROJECT_SOURCE_DIR}/common/sim/hooks/hooks.s")
+  set(header ${PROJECT_BINARY_DIR}/precompiled/chapter.hpp)
+  set_source_files_properties(${copy} PROPERTIES
+    COMPILE_OPTIONS "${TILE_MODEL_FLAGS};${TILE_MODEL_ASSEMBLED};-include;${header}"
+    OBJECT_DEPENDS "${header}.gch;${PROJECT_SOURCE_DIR}/common/sim/hooks/hooks.s")
   target_link_libraries(${target} PRIVATE tile_on_model)
 endfunction()
 
@@ -87,20 +88,23 @@ esac
 " FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 endfunction()
 
-# model-cc: such a script, for `tile count` and the break-it experiments. The headers that every chapter includes are precompiled for all of them, and its libraries are linked once,
-# without their debug information, which makes programs of one megabyte instead of twenty.
+# model-cc: such a script, for `tile count` and the break-it experiments. The headers that every chapter includes are precompiled
+# for all programs of the model, and for the experiments its libraries are linked once, without their debug information, which makes
+# programs of one megabyte instead of twenty.
 function(tile_generate_model_cc)
   set(precompiled ${PROJECT_BINARY_DIR}/precompiled)
   set(header ${precompiled}/chapter.hpp.gch)
   set(runtime ${precompiled}/chapter.o)
-  set(chapter ${PROJECT_SOURCE_DIR}/common/report/chapter.hpp)
-  file(MAKE_DIRECTORY ${precompiled})
+  set(chapter ${precompiled}/chapter.hpp)
+  file(CONFIGURE OUTPUT ${chapter} CONTENT "#include \"common/sim/block_copies.hpp\"\n#include \"common/report/chapter.hpp\"\n")
   list(JOIN TILE_MODEL_FLAGS " " flags)
   separate_arguments(flags)
+  # A precompiled header is used only where the same macros are defined.
+  set(definitions $<TARGET_PROPERTY:tile_main,COMPILE_DEFINITIONS>)
   add_custom_command(OUTPUT ${header}
-    COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -w ${flags} ${TILE_MODEL_FIRST} -I${PROJECT_SOURCE_DIR} -MD -MF ${header}.d
-      -MQ ${header} -x c++-header ${chapter} -o ${header}
-    DEPENDS ${chapter} ${PROJECT_BINARY_DIR}/model-cc DEPFILE ${header}.d VERBATIM)
+    COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -w -DNDEBUG "-D$<JOIN:${definitions},;-D>" ${flags} -I${PROJECT_SOURCE_DIR} -MD
+      -MF ${header}.d -MQ ${header} -x c++-header ${chapter} -o ${header}
+    DEPENDS ${chapter} ${PROJECT_BINARY_DIR}/model-cc DEPFILE ${header}.d COMMAND_EXPAND_LISTS VERBATIM)
   set(archives $<TARGET_FILE:tile_on_model> $<TARGET_FILE:tile_common> $<TARGET_FILE:simt>)
   add_custom_command(OUTPUT ${runtime}
     COMMAND ${CMAKE_CXX_COMPILER} -r -nostdlib -Wl,--strip-debug $<TARGET_OBJECTS:tile_main>
@@ -108,5 +112,6 @@ function(tile_generate_model_cc)
     DEPENDS $<TARGET_OBJECTS:tile_main> tile_on_model tile_common simt ${PROJECT_BINARY_DIR}/model-cc VERBATIM)
   add_custom_target(precompiled ALL DEPENDS ${header} ${runtime})
   set_property(GLOBAL PROPERTY TILE_PRECOMPILED ${header} ${runtime} ${PROJECT_SOURCE_DIR}/common/sim/hooks/hooks.s)
-  tile_write_model_cc(${PROJECT_BINARY_DIR}/model-cc ${CMAKE_CXX_COMPILER} "-include \"${precompiled}/chapter.hpp\"")
+  tile_write_model_cc(${PROJECT_BINARY_DIR}/model-cc ${CMAKE_CXX_COMPILER}
+    "-include \"${chapter}\" -DNDEBUG \"-D$<JOIN:${definitions},\" \"-D>\"")
 endfunction()

@@ -73,6 +73,7 @@ struct Config {
 };
 using Default = Config<128, 128, 16, 8, 8>;  // chapter 06's
 // [/snippet config]
+static_assert(valid(Default::shape));  // so that a wrong one is reported here
 
 struct Position {
   int row, col;
@@ -435,9 +436,8 @@ TILE_GEMM_TESTS(kernels())
 
 TEST_CASE("every configuration computes the same" * doctest::test_suite("thorough")) {
   for (const tile::Candidate& c : candidates()) {
-    const auto verdict =
-        tile::check(c.kernel.launch, {256, 256, 32, 2, 1, 4, tile::Fill::integers});
-    CHECK_MESSAGE(verdict.ok(), c.kernel.name, ": ", verdict.message);
+    const tile::Case problem{256, 256, 32, 2, 1, 4, tile::Fill::integers};
+    CHECK_MESSAGE(tile::check(c.kernel.launch, problem).ok(), c.kernel.name);
   }
 }
 
