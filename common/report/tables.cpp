@@ -113,16 +113,18 @@ Table table_of_counters(const std::vector<CountedKernel>& kernels, const std::ve
 
 constexpr double small_stall = 0.02;  // of a warp's latency: smaller reasons in all kernels are shown as one sum
 
-// " at 4096 x 4096 x 4096", or "" if no record has the size.
-std::string at_profiled_size(const std::vector<Record>& records) {
-  if (records.empty() || !records.front().contains("profiled_size")) return "";
-  const int size = records.front().at("profiled_size");
-  return " at " + extents(Case{size, size, size});
+// "medians of ten launches at 4096 x 4096 x 4096". Records of one launch have no ranges, and some lack the size.
+std::string profiled(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
+  const bool repeated = std::ranges::any_of(
+      kernels, [&](auto& k) { return part_of(entry_of(k.kernel.name, records), "profile_range") != nullptr; });
+  const int size = records.empty() ? 0 : records.front().value("profiled_size", 0);
+  return (repeated ? "medians of ten launches" : "one launch") +
+         (size == 0 ? "" : " at " + extents(Case{size, size, size}));
 }
 
 // Utilization, and traffic through the caches: a column for each kernel.
 Table table_of_profile(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
-  Table table{"profile", "Nsight Compute's metrics of one launch" + at_profiled_size(records), {"metric"}, {}};
+  Table table{"profile", "Nsight Compute's metrics, " + profiled(kernels, records), {"metric"}, {}};
   for (const CountedKernel& k : kernels) table.header.push_back(k.kernel.name);
   for (const ProfileMetric& m : profile_metrics) {
     table.rows.push_back({m.label});
@@ -136,9 +138,8 @@ Table table_of_profile(const std::vector<CountedKernel>& kernels, const std::vec
 // Stall reasons, the largest one of the first kernel first.
 Table table_of_stalls(const std::vector<CountedKernel>& kernels, const std::vector<Record>& records) {
   Table table{"stalls",
-              "Stall reasons: how many cycles a warp spends on each between two issued instructions (Nsight Compute, "
-              "one launch" +
-                  at_profiled_size(records) + ")",
+              "Stall reasons: how many cycles a warp spends on each between two issued instructions (Nsight Compute, " +
+                  profiled(kernels, records) + ")",
               {"stalled on"},
               {}};
   for (const CountedKernel& k : kernels) table.header.push_back(k.kernel.name);
