@@ -84,7 +84,7 @@ TEST_CASE("bytes may land before they are expected") {
   auto in = tile::array<float>("in", 16), out = tile::array<float>("out", 1);
   CHECK(says(said_of(announce_late, 1, 96, in, out, 64), ""));
   CHECK(out.host()[0] == 15);
-  CHECK(says(said_of(announce_late, 1, 96, in, out, 48), ": 16 bytes more have come in phase 0 than were announced"));
+  CHECK(says(said_of(announce_late, 1, 96, in, out, 48), ": 16 more bytes arrived in phase 0 than were expected"));
 }
 
 TEST_KERNEL("bytes that land after their phase is over are too many", announce_one_of_two, float, 1, 1,

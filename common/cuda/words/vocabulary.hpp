@@ -149,7 +149,7 @@ template <class T>
 constexpr ElementType element_type() {
   using Element = std::remove_all_extents_t<T>;
   ElementType type{smallest_access<Element>(), sizeof(Element), alignof(Element), {}};
-  static_assert(std::rank_v<T> <= ElementType::most_extents, "an array has at most 8 dimensions on the model");
+  static_assert(std::rank_v<T> <= ElementType::most_extents, "on the model an array has at most most_extents dimensions");
   [&]<std::size_t... I>(std::index_sequence<I...>) { ((type.extents[I] = std::extent_v<T, I>), ...); }
   (std::make_index_sequence<ElementType::most_extents>{});
   return type;

@@ -50,7 +50,7 @@ void end_phase(const Worker& w, Block& owner, Mbarrier& m) {
 }
 
 std::string too_many_bytes(const Mbarrier& m) {
-  return fmt::format(": {} bytes more have come in phase {} than were announced", -m.bytes, m.phase);
+  return fmt::format(": {} more bytes arrived in phase {} than were expected", -m.bytes, m.phase);
 }
 
 // The mbarrier of a block that the running lane is about to use as `verb` says. Ends the lane if there is none.
@@ -374,7 +374,7 @@ void mbarrier_arrive(void* mbarrier, std::uint32_t bytes) {
   if (m.bytes > most_bytes)
     refuse(fmt::format(": {} bytes are expected, but a phase can expect at most {}", m.bytes, most_bytes));
   if (m.missing == 0)
-    refuse(fmt::format(": all {} arrivals of phase {} were there, which lacks {} bytes", m.count, m.phase, m.bytes));
+    refuse(fmt::format(": phase {} has all its {} arrivals and lacks only {} bytes", m.phase, m.count, m.bytes));
   if (w.traced) m.arrived = order::joined(m.arrived, call.order.arriving(call.lane.linear, !remote));
   --m.missing;
   if (m.missing == 0 && m.bytes < 0) refuse(too_many_bytes(m));
