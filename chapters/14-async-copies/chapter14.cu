@@ -1,4 +1,4 @@
-// Tile by Tile, chapter 13: asynchronous copies.
+// Tile by Tile, chapter 14: asynchronous copies.
 //
 // Question: a tile on its way to shared memory passes through registers, which it needs for
 // nothing but to arrive. Must it? Idea: cp.async copies from global to shared memory while the
@@ -7,7 +7,7 @@
 // Previous chapter: 12, whose maps these are, but for a tile twice as wide and pieces half as
 // tall.
 //
-// Build, run, verify:   ./tile run 13      ctest --preset model -R chapter13
+// Build, run, verify:   ./tile run 14      ctest --preset model -R chapter14
 #include <algorithm>
 #include <type_traits>
 
@@ -562,7 +562,7 @@ std::vector<tile::Kernel> kernels() {
 
 }  // namespace
 
-TILE_CHAPTER(.number = 13, .title = "Asynchronous copies", .kernels = kernels(),
+TILE_CHAPTER(.number = 14, .title = "Asynchronous copies", .kernels = kernels(),
              .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict)
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)

@@ -1,4 +1,4 @@
-// Tile by Tile, chapter 15: sixteen bits in, thirty-two out.
+// Tile by Tile, chapter 16: sixteen bits in, thirty-two out.
 //
 // Question: what does half the bytes buy a kernel that bytes do not limit?
 // Idea: A and B hold numbers of 16 bits, sums stay 32 bits wide. Such a number is the upper
@@ -6,12 +6,12 @@
 // way into shared memory, at use, and at use two by two. Previous chapter: 12, whose kernels
 // these are but for the elements of A, B and C, and for the order of a step's products.
 //
-// Build, run, verify:   ./tile run 15      ctest --preset model -R chapter15
+// Build, run, verify:   ./tile run 16      ctest --preset model -R chapter16
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
-#include "chapters/15-bf16/number_format.hpp"
+#include "chapters/16-bf16/number_format.hpp"
 #include "common/report/chapter.hpp"
 
 namespace {
@@ -740,7 +740,7 @@ std::vector<tile::Kernel> kernels() {
 
 }  // namespace
 
-TILE_CHAPTER(.number = 15, .title = "Sixteen bits in, thirty-two out", .kernels = kernels(),
+TILE_CHAPTER(.number = 16, .title = "Sixteen bits in, thirty-two out", .kernels = kernels(),
              .counted = counted, .sizes = {1024, 2048, 4092, 4096, 8192}, .predict = predict,
              .baseline = tile::Baseline::stronger)
 

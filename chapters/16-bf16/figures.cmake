@@ -1,2 +1,2 @@
-# Figures of chapter 15: see book/draw.cmake.
+# Figures of chapter 16: see book/draw.cmake.
 tile_figure(banks-packed-store-As banks packed store-As)

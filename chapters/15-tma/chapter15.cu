@@ -1,14 +1,14 @@
-// Tile by Tile, chapter 14: the tensor memory accelerator, and past cuBLAS.
+// Tile by Tile, chapter 15: the tensor memory accelerator, and past cuBLAS.
 //
-// Question: each thread of chapter 13 starts its share of the copies and waits at a barrier
+// Question: each thread of chapter 14 starts its share of the copies and waits at a barrier
 // with all others. What if one thread could ask for whole tiles, and the others did nothing
 // but multiply? Idea: a tensor map describes a matrix, one instruction copies a box of it, and
 // an mbarrier counts the bytes that have come. One warp starts copies, eight multiply; a block
 // stays on its SM and takes tile after tile, and where these do not come out even, all blocks
-// share some. Previous chapter: 13, whose maps these are, for a tile of the same area, but
+// share some. Previous chapter: 14, whose maps these are, for a tile of the same area, but
 // upright.
 //
-// Build, run, verify:   ./tile run 14      ctest --preset model -R chapter14
+// Build, run, verify:   ./tile run 15      ctest --preset model -R chapter15
 #include <algorithm>
 #include <climits>
 #include <cstdint>
@@ -19,9 +19,9 @@
 #include <string>
 #include <type_traits>
 
-#include "chapters/14-tma/register_banks.hpp"
-#include "chapters/14-tma/standard_error.hpp"
-#include "chapters/14-tma/sweep.hpp"
+#include "chapters/15-tma/register_banks.hpp"
+#include "chapters/15-tma/standard_error.hpp"
+#include "chapters/15-tma/sweep.hpp"
 #include "common/check/operands.hpp"
 #include "common/cuda/machine.hpp"
 #include "common/cuda/ptx.hpp"
@@ -187,7 +187,7 @@ struct Narrow : Small {
   static constexpr int BM = 128, BN = 32, STAGES = 6, MOST_SHARES = 8;
   using Ragged = Narrow;
 };
-// Chapter 13's, for what copies in bulk do not take.
+// Chapter 14's, for what copies in bulk do not take.
 struct Fallback : Large {
   static constexpr int BM = 128, BN = 256, BK = 8, STAGES = 3, COPY_WARPS = 0;
   static constexpr Schedule SCHEDULE = Schedule::single;
@@ -971,7 +971,7 @@ __global__ void __launch_bounds__(32 * ADDERS)
 // [/snippet add-shares]
 
 // [snippet async]
-// Chapter 13's kernel in short, for what copies in bulk cannot take; tiles may be shared.
+// Chapter 14's kernel in short, for what copies in bulk cannot take; tiles may be shared.
 // WHOLE: tiles are whole and addresses divisible by 16.
 template <class Config, bool WHOLE>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
@@ -1550,11 +1550,11 @@ std::unique_ptr<tile::BoundKernel> prepare_vectors(const tile::Product& product)
 }
 
 // Once.
-void say_that_chapter_13_multiplies() {
+void say_that_chapter_14_multiplies() {
   [[maybe_unused]] static const bool said = [] {
     std::fputs(
-        "chapter 14: copies in bulk begin with compute capability 9.0, which this GPU or this program does not have: "
-        "chapter 13's kernel multiplies\n",
+        "chapter 15: copies in bulk begin with compute capability 9.0, which this GPU or this program does not have: "
+        "chapter 14's kernel multiplies\n",
         stderr);
     return true;
   }();
@@ -1566,7 +1566,7 @@ std::unique_ptr<tile::BoundKernel> prepare_tma_on(const tile::machine::Device& d
   const tile::Gemm g = tile::gemm_of(product);
   require_countable(g);
   if (!device.copies_in_bulk) {
-    say_that_chapter_13_multiplies();
+    say_that_chapter_14_multiplies();
     return prepare_async<::Config<Fallback>>(product);
   }
   if constexpr (Config::THROUGH_REGISTERS)  // rows of A come as float4s
@@ -1600,7 +1600,7 @@ enum class Choice {
   rows,     // few of them, or few results
   column,   // one
   columns,  // few of them, or very few results
-  async     // chapter 13's kernel
+  async     // chapter 14's kernel
 };
 
 // Elements in all tiles, whether C has them or not.
@@ -1725,7 +1725,7 @@ std::unique_ptr<tile::BoundKernel> prepare_sgemm_on(const tile::machine::Device&
     case Choice::columns:
       return prepare_vectors<FewColumns>(product);
     case Choice::large:
-    case Choice::async:  // chapter 13's kernel, on a GPU that has no other
+    case Choice::async:  // chapter 14's kernel, on a GPU that has no other
       break;
   }
   return prepare_tma_on<Config<Large>>(device, product);
@@ -2218,7 +2218,7 @@ tile::Kernel final_sgemm() {
 
 }  // namespace
 
-TILE_CHAPTER(.number = 14, .title = "TMA, and past cuBLAS", .kernels = kernels(),
+TILE_CHAPTER(.number = 15, .title = "TMA, and past cuBLAS", .kernels = kernels(),
              .counted = counted, .sizes = {256, 512, 768, 1024, 1280, 1536, 2048, 4096, 8192},
              .predict = predict, .measure_rates = measure_parts,
              .profiled = {{"transpose", "transpose_A"}}, .shapes = choices,
@@ -2395,8 +2395,8 @@ TEST_CASE("where no copies in bulk are, the book's sgemm says so once, and compu
   };
   const std::string said = says();
   if (tile::machine::device().copies_in_bulk) {  // or another test has been told
-    CHECK(said.starts_with("chapter 14: copies in bulk begin with compute capability 9.0"));
-    CHECK(said.ends_with("chapter 13's kernel multiplies\n"));
+    CHECK(said.starts_with("chapter 15: copies in bulk begin with compute capability 9.0"));
+    CHECK(said.ends_with("chapter 14's kernel multiplies\n"));
     CHECK(std::ranges::count(said, '\n') == 1);
   }
   CHECK(says() == "");
@@ -2630,7 +2630,7 @@ TEST_CASE("a kernel's name says in what it differs from the chapter's") {
   });
 }
 
-TEST_CASE("what copies in bulk do not take has chapter 13's tile and stages") {
+TEST_CASE("what copies in bulk do not take has chapter 14's tile and stages") {
   using C = Config<Fallback>;
   CHECK(C::BM == 128);
   CHECK(C::BN == 256);

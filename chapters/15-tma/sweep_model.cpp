@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "chapters/14-tma/sweep.hpp"
+#include "chapters/15-tma/sweep.hpp"
 #include "common/bench/run.hpp"
 #include "common/report/findings.hpp"
 #include "common/report/options.hpp"
