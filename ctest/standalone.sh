@@ -1,10 +1,10 @@
 #!/bin/sh
-# Configuration, maps, kernel and launcher of chapters 01 to 12 compile by themselves after standalone.hpp. Usage: standalone.sh NVCC
+# Configuration, maps, kernel and launcher of chapters 01 to 13 compile by themselves after standalone.hpp. Usage: standalone.sh NVCC
 set -eu
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 wrong=0
-for program in chapters/0[1-9]-*/chapter*.cu chapters/1[0-2]-*/chapter*.cu; do
+for program in chapters/0[1-9]-*/chapter*.cu chapters/1[0-3]-*/chapter*.cu; do
   {
     printf '#include "ctest/standalone.hpp"\nnamespace {\n'
     sed -n '/\[snippet /,/\[\/snippet launch\]/{p;/\[\/snippet launch\]/q}' "$program"
