@@ -79,7 +79,7 @@ int tune(const std::vector<Candidate>& candidates, const Options& options, bool 
     entry["tflops"] = tflops_of(size, size, size, ms);
     timed.push_back(entry);
     record["chosen"] = fastest()["name"];
-    record["fingerprint"] = fingerprint(record, digests);
+    record["fingerprint"] = fingerprint(record, digests, chapter_source());
     save_record(directory, record);
     fmt::print(stderr, "[{:3}/{}] {:16} {:5.1f} TFLOP/s   best {:5.1f} ({})   {:.0f} s left\n",
                i + 1, missing.size(), c.kernel.name, entry["tflops"].get<double>(),
