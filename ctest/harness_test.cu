@@ -1,11 +1,9 @@
 // Tests of the harness that checks chapters: comparisons that NaN cannot pass, guard bands, records, ceilings.
 #include <fmt/format.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <climits>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -370,28 +368,6 @@ TEST_CASE("invalid records are rejected with one line and advice") {
   }
   CHECK_THROWS_AS(tile::load_record("/nonexistent"), tile::RecordError);
   CHECK_THROWS_AS(tile::save_record("/proc/nowhere/record", made_up_record()), tile::RecordError);
-}
-
-TEST_CASE("a signal during a write leaves a complete file") {
-  const auto file = scratch("saved") / "table.csv";
-  std::filesystem::create_directory(file.parent_path());
-  const std::string text(100'000, '-');  // writing it takes a while
-  for (int delay = 0; delay < 20; ++delay) {
-    std::filesystem::remove(file);
-    const auto handler = std::signal(SIGTERM, SIG_DFL);  // doctest has its own
-    const pid_t child = fork();
-    if (child == 0)
-      for (alarm(10);;) tile::write_whole(file, text);
-    std::signal(SIGTERM, handler);
-    for (int waited = 0; waited < 10000 && !std::filesystem::exists(file); ++waited) usleep(1000);
-    usleep(74 * delay);
-    kill(child, SIGTERM);
-    int status = 0;
-    waitpid(child, &status, 0);
-    REQUIRE(WIFSIGNALED(status));
-    CHECK(WTERMSIG(status) == SIGTERM);
-    CHECK(std::filesystem::file_size(file) == text.size());
-  }
 }
 
 TEST_CASE("profiler output finds its kernel") {
