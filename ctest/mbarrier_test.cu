@@ -442,11 +442,13 @@ TEST_CASE("registers move within a block, and a warp that needs more than it has
 }
 
 // Ways in which not all warps make the same change.
-enum class Unlike { other_number, one_warp_none, one_lane_none };
+enum class Unlike { other_number, other_line, one_warp_none, one_lane_none };
 __global__ void change_unlike(float* out, Unlike how) {
   const unsigned warp = threadIdx.x / 32;
   if (how == Unlike::other_number && warp == 2)
     ptx::setmaxnreg_dec<32>();
+  else if (how == Unlike::other_line && warp == 2)
+    ptx::setmaxnreg_dec<40>();
   else if (!(how == Unlike::one_warp_none && warp == 2) && !(how == Unlike::one_lane_none && threadIdx.x == 70))
     ptx::setmaxnreg_dec<40>();
   out[threadIdx.x] = 1;
@@ -459,26 +461,10 @@ TEST_CASE("the four warps of a warpgroup must make the same changes of registers
   const auto said = [&](Unlike how) { return said_of(change_unlike, 1, 128, out, how); };
   CHECK(says(said(Unlike::other_number),
              "thread (64,0,0) executes setmaxnreg.dec 32, and thread (0,0,0) setmaxnreg.dec 40 at mbarrier_test.cu:"));
+  CHECK(says(said(Unlike::other_line), ": the warps of a warpgroup must execute the same instruction"));
   CHECK(says(said(Unlike::one_warp_none),
              "setmaxnreg.dec 40 in warp 0, but warp 2 of the same warpgroup has ended without"));
   CHECK(says(said(Unlike::one_lane_none), "waits at setmaxnreg.dec 40 for the other lanes of its warp"));
-}
-
-// The same change by two instructions: in one warp and the other three, in lanes of a warp, or where they wait.
-enum class Twice { by_warp, by_lane, waiting };
-__global__ void change_by_two_instructions(float* out, Twice how) {
-  const unsigned warp = threadIdx.x / 32;
-  if (how == Twice::waiting && warp < 8) {
-    if (warp == 2)
-      ptx::setmaxnreg_inc<240>();
-    else
-      ptx::setmaxnreg_inc<240>();
-  } else if (how == Twice::by_warp ? warp == 2 : how == Twice::by_lane && threadIdx.x % 32 == 7) {
-    ptx::setmaxnreg_dec<40>();
-  } else {
-    ptx::setmaxnreg_dec<40>();
-  }
-  out[threadIdx.x] = 1;
 }
 
 TEST_KERNEL("warpgroups may execute different instructions, or the same one in a loop", change_by_group, float, 1, 256,
@@ -494,39 +480,21 @@ TEST_KERNEL("warpgroups may execute different instructions, or the same one in a
   out[threadIdx.x] = 1;
 }
 
-TEST_CASE("the four warps of a warpgroup must execute the same instruction") {
-  auto out = tile::array<float>("out", 384);
-  const auto said = [&](Twice how, unsigned threads) {
-    return said_of(change_by_two_instructions, 1, threads, out, how);
-  };
-  CHECK(says(said(Twice::by_warp, 128), "registers: change_by_two_instructions",
-             "thread (64,0,0) executes setmaxnreg.dec 40, and thread (0,0,0) setmaxnreg.dec 40 at mbarrier_test.cu:",
-             ": the warps of a warpgroup must execute the same instruction"));
-  CHECK(says(said(Twice::by_lane, 128),
-             "thread (7,0,0) executes setmaxnreg.dec 40, and thread (0,0,0) setmaxnreg.dec 40 at mbarrier_test.cu:"));
-  CHECK(
-      says(said(Twice::waiting, 384),
-           "thread (64,0,0) executes setmaxnreg.inc 240, and thread (0,0,0) setmaxnreg.inc 240 at mbarrier_test.cu:"));
+// A number of registers, and then another.
+template <int FIRST, int THEN, bool MORE>
+__global__ void change_twice(float* out) {
+  ptx::setmaxnreg_dec<FIRST>();
+  MORE ? ptx::setmaxnreg_inc<THEN>() : ptx::setmaxnreg_dec<THEN>();
+  out[threadIdx.x] = 1;
 }
 
-TEST_KERNEL("setmaxnreg.inc does not take registers away", fewer_by_inc, float, 1, 128,
-            "executes setmaxnreg.inc 32 with 40 registers: 32 would be fewer of them") {
-  ptx::setmaxnreg_dec<40>();
-  ptx::setmaxnreg_inc<32>();
-  out[threadIdx.x] = 1;
-}
-TEST_KERNEL("setmaxnreg.dec does not add registers", more_by_dec, float, 1, 128,
-            "executes setmaxnreg.dec 48 with 40 registers: 48 would be more of them") {
-  ptx::setmaxnreg_dec<40>();
-  ptx::setmaxnreg_dec<48>();
-  out[threadIdx.x] = 1;
-}
-TEST_KERNEL(
-    "a thread has at most the registers of its launch", more_than_at_launch, float, 1, 384,
-    "executes setmaxnreg.dec 176 with 168 registers at most, as each of 384 threads has at launch: 176 would be "
-    "more of them") {
-  ptx::setmaxnreg_dec<176>();
-  out[threadIdx.x] = 1;
+TEST_CASE("setmaxnreg.inc does not take registers away, .dec does not add any, and a launch has so many at most") {
+  auto out = tile::array<float>("out", 384);
+  CHECK(says(said_of(change_twice<40, 32, true>, 1, 128, out), "inc 32 with 40 registers: 32 would be fewer of them"));
+  CHECK(says(said_of(change_twice<40, 48, false>, 1, 128, out), "dec 48 with 40 registers: 48 would be more of them"));
+  CHECK(says(said_of(change_twice<176, 40, false>, 1, 384, out),
+             "executes setmaxnreg.dec 176 with 168 registers at "
+             "most, as each of 384 threads has at launch: 176 would be more of them"));
 }
 
 TEST_SUITE_END();

@@ -7,10 +7,10 @@
 # constants are not announced. -Wno-psabi silences a note that GCC 4.6 passed 64-byte aligned parameters differently.
 # The -fno-builtin options, block_copies.hpp and -U_FORTIFY_SOURCE make every block copy a call that the linker's --wrap
 # redirects to the model. ctest/source_counts_test.cu provokes these passes (with g++ 12 all except -fno-thread-jumps
-# and those of mempcpy and memcmp). -fsanitize=bounds announces indices outside an array whose extent the compiler
-# knows. Only line numbers are read from the debug information, so -g1 suffices; it and doctest's cheaper assertions
-# halve the time of a break-it experiment. See the appendix "The SIMT model".
-set(TILE_MODEL_FLAGS -O1 -fsanitize=thread,bounds --param=tsan-instrument-func-entry-exit=0
+# and those of mempcpy and memcmp). -fsanitize=bounds-strict announces indices outside an array whose extent is known,
+# also where it is the last member of a struct. Only line numbers are read from the debug information, so -g1 suffices; it
+# and doctest's cheaper assertions halve the time of a break-it experiment. See the appendix "The SIMT model".
+set(TILE_MODEL_FLAGS -O1 -fsanitize=thread,bounds-strict --param=tsan-instrument-func-entry-exit=0
     --param=tsan-distinguish-volatile=1 -fsanitize-coverage=trace-pc
     -fno-tree-fre -fno-tree-dominator-opts -fno-tree-dse -fno-tree-loop-im -fno-tree-sink -fno-tree-phiprop -fno-thread-jumps
     -fno-tree-sra -fno-ipa-reference-addressable -Wno-psabi

@@ -396,6 +396,22 @@ TEST_CASE("indices beyond an array") {
   CHECK(says(said_untraced(past_the_end_of_registers, 1, 1, out, 5), "uses index 4"));
 }
 
+struct Padded {
+  float pad, values[4];
+};
+__global__ void past_the_end_of_member(float* out, int i, bool shared) {
+  __shared__ Padded in_shared[2];
+  Padded own{0, {out[0]}};
+  in_shared[0].values[3] = in_shared[1].pad = 1;
+  out[0] = shared ? in_shared[0].values[i] : own.values[i];
+}
+TEST_CASE("indices beyond an array that is the last member of a struct") {
+  for (const bool shared : {false, true})
+    for (const int i : {3, 4})
+      CHECK(says(said_of(past_the_end_of_member, 1, 1, tile::array<float>("out", 1), i, shared),
+                 i == 3 ? "" : "thread (0,0,0) uses index 4 of an array of type 'float [4]'"));
+}
+
 TEST_CASE("launches that no GPU would accept are rejected") {
   auto out = tile::array<float>("out", 64);
   CHECK(says(said_of(race_in_global, 1, 2048, out), "1024 is the limit"));

@@ -1,6 +1,7 @@
 // Tests of the SIMT model's order: the unordered accesses and endless waits that it finds, and the ordered ones that it accepts.
 #include <fmt/format.h>
 
+#include <set>
 #include <string>
 
 #include "common/cuda/ptx.hpp"
@@ -114,31 +115,6 @@ TEST_CASE("a thread that arrives at a named barrier without waiting acquires not
   CHECK(says(said(GoesOn::waits), ""));
   CHECK(says(said(GoesOn::writes), "race: arrive_and_go_on"));
   CHECK(says(said(GoesOn::reads), "reads others["));
-}
-
-// The first warp waits at a barrier for 64 threads, the second comes to it for `threads`, and waits there as well or arrives
-// without waiting.
-__global__ void barrier_for(float* out, int threads, bool arrives) {
-  if (threadIdx.x < 32)
-    ptx::barrier_sync_aligned(4, 64);
-  else if (arrives)
-    ptx::barrier_arrive(4, threads);
-  else
-    ptx::barrier_sync_aligned(4, threads);
-  out[threadIdx.x] = 1;
-}
-
-TEST_CASE("all threads at a named barrier must give the same number of threads") {
-  auto out = tile::array<float>("out", 128);
-  for (const bool arrives : {false, true}) {
-    CHECK(says(said_of(barrier_for, 1, 64, out, 64, arrives), ""));
-    for (const int threads : {32, 96})
-      CHECK(
-          says(said_of(barrier_for, 1, 64, out, threads, arrives), "barrier: barrier_for, ",
-               fmt::format("thread (32,0,0) comes to barrier 4 for {} threads, and thread (0,0,0) came to it for 64 at "
-                           "order_test.cu:",
-                           threads)));
-  }
 }
 
 // Some threads come to a named barrier, all others to __syncthreads.
@@ -325,27 +301,6 @@ TEST_CASE("a fence of the block holds only for the block") {
   CHECK(says(said(Fence::of_gpu, 2), ""));
   CHECK(says(said(Fence::of_block, 2), "reads word[0]"));
   CHECK(says(said(Fence::none, 2), "reads word[0]"));
-}
-
-// Block 0 passes a word through a flag in its own shared memory; block 1 reads a flag of its own, at the same address.
-__global__ void flags_of_their_own(int* word, int* out) {
-  __shared__ int flag;
-  if (threadIdx.x != 0) return;
-  if (blockIdx.x == 0) {
-    word[0] = 42;
-    __threadfence();
-    atomicExch(&flag, 1);
-  } else {
-    flag = 0;
-    atomicCAS(&flag, 1, 1);
-    __threadfence();
-    out[0] = word[0];
-  }
-}
-
-TEST_CASE("each block has its own flag in shared memory") {
-  auto word = tile::array<int>("word", 1), out = tile::array<int>("out", 1);
-  on_host_threads({1, 2}, [&] { CHECK(says(said_of(flags_of_their_own, 2, 32, word, out), "word[0]")); });
 }
 
 // --- Several readers ------------------------------------------------------------------------------------------------------
@@ -538,6 +493,31 @@ TEST_CASE("blocks may hold locks") {
   CHECK(says(said_of(count_under_a_lock, 20, 32, lock, total, false), "total[0]"));
 }
 
+// Each block draws a number, block 0 after a long time, and stores so many words; or the first number must be block 0's.
+__global__ void draw_numbers(unsigned* next, unsigned* out, Fence which, bool in_order) {
+  unsigned work = 0;
+  for (unsigned i = 0; i < (blockIdx.x == 0 ? 200000 : 1); ++i) work += out[i % 8];
+  fence(which);
+  const unsigned number = atomicAdd(next, 1u);
+  for (unsigned i = 0; i <= number % (blockIdx.x + 1); ++i) out[8 + number] = i + work;
+  if (in_order && number == 0 && blockIdx.x != 0) out[99] = 1;
+}
+
+TEST_CASE("counts and findings do not depend on which block draws a number first, with a fence and without") {
+  auto next = tile::array<unsigned>("next", 1), out = tile::array<unsigned>("out", 48);
+  std::set<std::uint64_t> stores;
+  on_host_threads({1, 5}, [&] {
+    for (const Fence which : {Fence::none, Fence::of_gpu}) {
+      CHECK(says(said_of(draw_numbers, 40, 1, next, out, which, true), "out of bounds: draw_numbers"));
+      next.set({0});
+      const auto counts = counted(draw_numbers, 40, 1, next, out, which, false);
+      stores.insert(only_site(counts, simt::Op::store, simt::Space::global).accesses);
+      next.set({0});
+    }
+  });
+  CHECK(stores.size() == 1);
+}
+
 // All blocks wait for what the last one writes: they must be resident at once.
 __global__ void wait_for_the_last_block(volatile int* flag, int* data, int* out) {
   if (threadIdx.x != 0) return;
@@ -727,20 +707,6 @@ TEST_CASE("findings about signals do not depend on which block runs first") {
             says(said_of(signal_each_other, blocks, blocks == 1 ? 64 : 32, counters, words, out, sides, how), verdict));
       }
     }
-}
-
-__global__ void wait_for_nobody(volatile int* flag) {
-  if (blockIdx.x > 0) return;
-  while (flag[threadIdx.x] == 0) {
-  }
-}
-
-TEST_CASE("a block that waits for a value that nobody writes is reported") {
-  auto flag = tile::array<int>("flag", 32);
-  flag.set(std::vector<int>(32, 0));
-  CHECK(says(said_of(wait_for_nobody, 1, 32, flag), "deadlock: wait_for_nobody, order_test.cu:",
-             "loads flag[0], which is 0, again and again, with 31 threads more"));
-  CHECK(says(said_of(wait_for_nobody, 3, 32, flag), "; blocks: 1 resident, 2 ended"));
 }
 
 // Loops that do something in each iteration, and do not end unless `iterations` of them are enough.

@@ -104,8 +104,7 @@ inline const std::vector<std::string> tallied = split(
     "STS.128 BAR.SYNC.DEFER_BLOCKING PRMT SHF.L.U32 LOP3.LUT",
     ' ');
 
-/// The metrics of a run, in the form of ncu's option --metrics; `known` is the output of `ncu --query-metrics`, for metrics
-/// that not every GPU has.
+/// The metrics of a run, as ncu's option --metrics takes them; `known` is the output of `ncu --query-metrics`.
 std::string metrics_of(Metric::Run run, std::string_view known);
 
 }  // namespace tile

@@ -1,7 +1,6 @@
 // bench/: timing kernels on a GPU, and the records of it. In: launchers and problems, the output of the profiler and
 // the disassembler, a program's description of itself. Out: times of kernels and cuBLAS in pairs (timing.hpp), records
-// (here), ceilings computed from counts (ceilings.hpp), and errors of a record (programs.hpp). The program of this
-// folder is tile-record.
+// (here), ceilings computed from counts (ceilings.hpp), errors of a record (programs.hpp). Its program is tile-record.
 //
 // A record is a directory, chapters/NN-name/measured/<gpu>/:
 //   environment.json     GPU, driver, toolkit, date, clocks before and after, capacity of an SM, digests of machine code
@@ -30,8 +29,7 @@ struct RecordError : std::runtime_error {
 };
 
 /// A record in memory: the environment, "rates" and "kernels". A kernel has the fields of kernels.csv,
-/// "runs", and an object for each set of metrics; so does "other_kernels", by function. A tuning has "candidates" and
-/// "chosen".
+/// "runs", and an object for each set of metrics; so does "other_kernels". A tuning has "candidates" and "chosen".
 using Record = nlohmann::json;
 
 enum class RecordKind { measured, tuned, sweep };

@@ -1,7 +1,6 @@
 // tile-record: manages the records of measurements. It merges the output of the profiler and the disassembler into a
 // record, checks a chapter's records against its program, and moves a finished one to its place. The chapter's program
-// describes the chapter (`--describe`). In: the command line. Out: lines for the reader, or a record, each file of which
-// is written atomically.
+// describes the chapter (`--describe`). In: the command line. Out: lines for the reader, or a record.
 #include <fmt/format.h>
 #include <unistd.h>
 

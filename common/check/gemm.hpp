@@ -45,8 +45,7 @@ struct Product {
   void* C;
 };
 
-/// A kernel bound to the operands of one product. It owns what else its launches need, such as tensor maps and
-/// workspace.
+/// A kernel bound to the operands of one product. It owns what else its launches need: tensor maps, workspace.
 class BoundKernel {
  public:
   /// Launches the kernel; may be called again.

@@ -58,8 +58,7 @@ void skip_test(const std::string& reason);
 
 }  // namespace tile
 
-/// The test cases that every GEMM must pass. `kernels` is a std::vector<tile::Kernel>; each must support problems of
-/// any shape.
+/// The test cases that every GEMM must pass. `kernels` is a std::vector<tile::Kernel>, each for problems of any shape.
 #define TILE_GEMM_TESTS(kernels)                                                                                    \
   TILE_GEMM_TEST("integers are exact at every kind of shape", test_shapes, kernels)                                 \
   TILE_GEMM_TEST("random values stay within the error bound" * doctest::test_suite("thorough"), test_rounding,      \

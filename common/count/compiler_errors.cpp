@@ -81,14 +81,10 @@ std::string after_compiling(const std::string& said, const std::string& name) {
   std::smatch match;
   if (std::regex_search(said, match, assembler))
     return fmt::format(
-        "{}:{}: inline PTX is not part of the model: write the CUDA function for it, or the one of "
-        "common/cuda/ptx.hpp",
-        name, match[1].str());
+        "{}:{}: inline PTX is not part of the model: write a CUDA function, or one of common/cuda/ptx.hpp", name,
+        match[1].str());
   if (said.find("multiple definition of `main'") != std::string::npos)
-    return fmt::format(
-        "{}: main() is not run: describe each launch in a TILE_COUNT(\"a title\") {{ ... }}, and leave "
-        "main() out",
-        name);
+    return name + R"(: main() is not run: describe each launch in a TILE_COUNT("a title") { ... }, and leave it out)";
   if (std::regex_search(said, match, undefined))
     return fmt::format("{}: {} is declared but not defined: put its definition into the file", name, match[1].str());
   return fmt::format("{}: the compiler rejects it; --verbose shows its message", name);

@@ -151,7 +151,7 @@ void print_occupancy(const simt::Counts& c, const Verdict& v, const Rates& rates
 void print_hottest(const simt::Counts& counts, const Verdict& verdict) {
   if (verdict.bounds.empty()) return;
   if (verdict.hottest.empty()) {
-    fmt::print("  hottest   none: {} binds, and no access to memory uses it\n", verdict.binds);
+    fmt::print("  hottest   none: {} binds, and no access to memory has 1% of it\n", verdict.binds);
     return;
   }
   const std::size_t first = verdict.hottest.front(), others = verdict.hottest.size() - 1;

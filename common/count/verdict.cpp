@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -102,16 +103,32 @@ std::string advice_on_shared(const simt::Site& site, const Example& example) {
   return "no bank conflict, and all banks are used; only fewer accesses would cost less";
 }
 
-// --- Global memory ---------------------------------------------------------------------------------------------------
+// --- Atomic operations -----------------------------------------------------------------------------------------------
 
-std::string advice_on_atomic(const Example& example) {
-  if (example.addresses.size() == example.lanes())
-    return "each lane updates a different element; only fewer updates would cost less";
-  return fmt::format(
-      "{} update {}, and those of one element wait for each other; reduce in the warp first (__shfl_down_sync, "
-      "__reduce_add_sync) and let one lane update",
-      counted(example.lanes(), "lane"), counted(example.addresses.size(), "element"));
+std::string advice_on_atomic(const simt::Counts& counts, const simt::Site& site, const Example& example,
+                             const std::string& resource) {
+  const auto wavefronts = [](const WarpAccess& access) { return simt::shared_wavefronts(access, false); };
+  const bool in_shared = site.space == simt::Space::shared, in_warp = example.addresses.size() < example.lanes();
+  if (in_shared && wavefronts(example.access) > wavefronts(neighbours_of(example.access)))
+    return advice_on_shared(site, example);
+  const dim3 grid = counts.grid, block = counts.block;
+  const bool one_sector =
+      resource == "atomics" && site.requests > 1 &&
+      double(counts.most_updates) * simt::atomic_ns_of_sector > double(site.sectors) / simt::atomic_sectors_per_ns;
+  if (!in_warp && !one_sector) return "each lane updates a different element; only fewer updates would cost less";
+  std::vector<const char*> cures;
+  if (in_warp) cures.push_back("reduce in the warp (__shfl_down_sync, __reduce_add_sync) and let one lane update");
+  if (!in_shared && block.x * block.y * block.z > 32 && site.requests > 1ull * grid.x * grid.y * grid.z)
+    cures.push_back("reduce in the block (shared memory) and let one thread update");
+  if (one_sector) cures.push_back("spread the updates over several sectors");
+  return fmt::format("{} wait for each other; {}",
+                     in_warp ? fmt::format("{} update {}, and those of one element", counted(example.lanes(), "lane"),
+                                           counted(example.addresses.size(), "element"))
+                             : fmt::format("{} updates of one sector (32 bytes)", counts.most_updates),
+                     fmt::join(cures, ", "));
 }
+
+// --- Global memory ---------------------------------------------------------------------------------------------------
 
 std::string advice_on_scattered(const simt::Site& site, const Example& example) {
   const char* const verb = site.op == simt::Op::load ? "load" : "store";
@@ -179,7 +196,10 @@ std::string advice(const simt::Counts& counts, std::size_t which, const std::str
   const simt::Site& site = counts.sites[which];
   const Example example = example_of(counts, which);
   if (example.lanes() == 0) return "block 0's first warp makes no such access, so there is no example of addresses";
-  std::string text = site.op == simt::Op::atomic         ? advice_on_atomic(example)
+  std::string text = site.op == simt::Op::atomic ? advice_on_atomic(counts, site, example, resource)
+                     : site.is_volatile && site.op == simt::Op::load
+                         ? "volatile, so it cannot stay in a register; let one thread of a block poll, with "
+                           "__nanosleep() between loads, and the others wait at a barrier"
                      : resource == "issue slots"         ? advice_on_requests(site, example)
                      : site.space == simt::Space::shared ? advice_on_shared(site, example)
                                                          : advice_on_global(counts, site, example, resource);
@@ -245,7 +265,7 @@ Verdict verdict_of(const Run& run, const simt::Counts& counts, const Rates& rate
   for (std::size_t i = 0; i < counts.sites.size(); ++i) {
     const double use = use_of(counts.sites[i], v.binds);
     v.shares.push_back(use > 0 ? use / all : -1);
-    if (use > 0 && use == most) v.hottest.push_back(i);
+    if (use == most && use > 0.005 * all) v.hottest.push_back(i);  // less would be printed as 0%
   }
   if (!v.hottest.empty()) v.advice = advice(counts, v.hottest.front(), v.binds);
   return v;

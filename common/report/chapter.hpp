@@ -46,8 +46,7 @@ struct Report {
 
 /// What only this chapter's program does. Its code is in files beside the chapter's .cu.
 struct Extension {
-  /// An option of the command line, and the function that the GPU program then calls instead of its report; it returns
-  /// the exit code.
+  /// An option of the command line, and the function that the GPU program then calls instead of its report, for the exit code.
   struct Flag {
     std::string name, help;
     std::function<int(const Options&)> run;

@@ -93,8 +93,7 @@ constexpr bool pairs_agree(const WarpAccess& access, int distance) {
   return true;
 }
 
-// The sum of the passes of all groups of `lanes` lanes. A group of a load takes one pass even if none of its lanes is
-// active.
+// The sum of the passes of all groups of `lanes` lanes. A group of a load takes one pass even if no lane is active.
 constexpr int passes_of_groups(const WarpAccess& access, int lanes, bool is_load) {
   int passes = 0;
   for (int first = 0; first < 32; first += lanes)
@@ -140,8 +139,7 @@ constexpr int tag_passes(const WarpAccess& access) {
   return *std::max_element(in_bank.begin(), in_bank.end());
 }
 
-/// Number of distinct addresses in a read of constant memory: according to the CUDA Programming Guide, it is split into as many
-/// requests. Not measured.
+/// Distinct addresses of a read of constant memory, which is split into as many requests (CUDA Programming Guide; not measured).
 constexpr int constant_requests(const WarpAccess& access) {
   return distinct_blocks({access.address, access.active, 1}, 0);
 }

@@ -62,7 +62,20 @@ RUN(again, float, 64, 32, 0) {
 //= a block loads each of its sectors 8 times; keep in a register
 RUN(one_counter, int, 1, 32, 0) { atomicAdd(out, 1); }  //= hottest atomics: @, atomic of out, 100%: 32 lanes update 1
 //= atomics 1.45 (binds), L1 1
-//= 32 lanes update 1 element, and those of one element wait for each other
+//= 32 lanes update 1 element, and those of one element wait for each other; reduce in the warp (__shfl_down_sync, __reduce_add_sync) and let one lane update
+__global__ void count_on(int* out, int lanes) { if (int(threadIdx.x) % lanes == 0) atomicAdd(out, 1); }
+static void count_on_from(int lanes) { count_on<<<64, 256>>>(tile::array<int>("out", 1).device(), lanes); }
+TILE_COUNT("all lanes") { count_on_from(1); }
+//= one lane update, reduce in the block (shared memory) and let one thread update, spread the updates over several sectors
+TILE_COUNT("a lane of each warp") { count_on_from(32); }
+//= 512 updates of one sector (32 bytes) wait for each other; reduce in the block (shared memory) and let one thread update, spread
+TILE_COUNT("a thread of each block") { count_on_from(256); }
+//= 64 updates of one sector (32 bytes) wait for each other; spread the updates over several sectors (in
+RUN(polled, int, 64, 32, 0) {
+  volatile int* const flag = out + 32;
+  for (int i = 0; i < 100 && flag[0] != 7; ++i) out[threadIdx.x] = i;
+}
+//= volatile, so it cannot stay in a register; let one thread of a block poll
 
 // Shared memory.
 RUN(halves, __half, 1024, 32, 0) {
@@ -79,6 +92,13 @@ RUN(bins, int, 1, 32, 0) {
   atomicAdd(&bins[0], 1);  //= atomic bins (shared) 4 1 - - - >=1 - 33%
 }
 //= 2 wavefronts, where 1 would do: 2 different words lie in one bank; neighbouring lanes are 2 words apart
+RUN(columns, int, 32, 32, 0) {
+  __shared__ int bins[32][32];
+  for (int i = 0; i < 32; ++i) bins[i][threadIdx.x] = 0;
+  __syncwarp();
+  for (int i = 0; i < 8; ++i) atomicAdd(&bins[threadIdx.x][i], 1);
+}
+//= atomic of bins, 89%: 32 wavefronts, where 1 would do: 32 different words lie in one bank; pad each row of 32 words by one word
 RUN(second_time, float, 32, 32, 0) {
   __shared__ float tile[64];
   tile[threadIdx.x] = tile[threadIdx.x + 32] = 1;
@@ -104,5 +124,10 @@ static void copy_with(int ffma) {
 TILE_COUNT("some arithmetic") { copy_with(16); }
 //= sums 2 8 2 2 2 11% at least
 //= hottest issue slots: advice.cu:11, load of out, 6%, a tie with 1 more: accesses of 16 bytes (float4) would take 1/4 of
+TILE_COUNT("much arithmetic") {
+  tile::flops(2 * 32 * 2000);
+  again<<<1, 32>>>(tile::array<float>("out", 64).device());
+}
+//= hottest none: issue slots binds, and no access to memory has 1% of it
 TILE_COUNT("arithmetic") { copy_with(1024); }
-//= hottest none: FFMA issue binds, and no access to memory uses it
+//= hottest none: FFMA issue binds, and no access to memory has 1% of it

@@ -8,6 +8,7 @@ __global__ void old(int* p) {
   p[3] = __vadd4(p[0], p[1]);         //! @: __vadd4 is not part of the model: write it in C++
   cooperative_groups::coalesced_threads();      //! @: coalesced_threads is not part of the model: write it with tiles
   cooperative_groups::labeled_partition(p, 1);  //! @: labeled_partition is not part of the model: write it with tiles
+  cooperative_groups::thread_group group = cooperative_groups::this_thread_block();  //! @: thread_group is not part of the model: pass
   nvcuda::wmma::fragment<int> f;      //! @: nvcuda is not part of the model: the model has no tensor cores yet
   cudaTextureObject_t texture = {};   //! @: cudaTextureObject_t is not part of the model: the model has no textures
   p[2] = texture + 1;

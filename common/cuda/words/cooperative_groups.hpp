@@ -37,8 +37,7 @@ class grid_group : public blocks<grid_group> {
  public:
   template <int CALLS = 0>
   SIMT_INLINE static void sync() {
-    static_assert(CALLS != 0,
-                  "the model has no grid barrier: count the parts between the barriers as separate kernels");
+    static_assert(CALLS != 0, "the model has no grid barrier: count the parts between barriers as separate kernels");
   }
   SIMT_INLINE static dim3 group_dim() { return gridDim; }
   SIMT_INLINE static unsigned long long num_blocks() { return 1ull * gridDim.x * gridDim.y * gridDim.z; }

@@ -14,6 +14,7 @@ constexpr int warpSize = 32;
 
 SIMT_INLINE void __syncthreads() { simt::device::block_barrier(); }
 SIMT_INLINE void __threadfence() { simt::device::fence(false); }
+SIMT_INLINE void __threadfence_system() { simt::device::fence(false); }
 SIMT_INLINE void __threadfence_block() { simt::device::fence(true); }
 SIMT_INLINE void __nanosleep(unsigned) { simt::device::pause(); }
 SIMT_INLINE void __trap() { simt::device::trap(); }
@@ -174,9 +175,9 @@ concept Summand = Number<T> || requires {
 
 /// Updates through an integer of the same size: the host's atomic operations only take integers.
 template <class T, class Update>
-SIMT_INLINE T atomic_update_value(T* address, Update update) {
+SIMT_INLINE T atomic_update_value(T* address, Update update, bool exchanges = false) {
   using Word = WordOf<T>;
-  atomic_access(address, sizeof(T));
+  atomic_access(address, sizeof(T), exchanges);
   return std::bit_cast<T>(atomic_update(reinterpret_cast<Word*>(address), [update](Word old) {
     return std::bit_cast<Word>(update(std::bit_cast<T>(old)));
   }));
@@ -184,19 +185,20 @@ SIMT_INLINE T atomic_update_value(T* address, Update update) {
 
 }  // namespace simt::device
 
-#define SIMT_ATOMIC_OF(Kind, name, expression)                                                     \
-  template <simt::device::Kind T>                                                                  \
-  SIMT_INLINE T name(T* address, std::type_identity_t<T> value) {                                  \
-    return simt::device::atomic_update_value(address, [value](T old) -> T { return expression; }); \
+#define SIMT_ATOMIC_OF(Kind, name, expression, ...)                          \
+  template <simt::device::Kind T>                                            \
+  SIMT_INLINE T name(T* address, std::type_identity_t<T> value) {            \
+    return simt::device::atomic_update_value(                                \
+        address, [value](T old) -> T { return expression; }, ##__VA_ARGS__); \
   }
 // The scope of an operation does not change its cost in the model.
-#define SIMT_ATOMIC(Kind, name, expression)      \
-  SIMT_ATOMIC_OF(Kind, name, expression)         \
-  SIMT_ATOMIC_OF(Kind, name##_block, expression) \
-  SIMT_ATOMIC_OF(Kind, name##_system, expression)
+#define SIMT_ATOMIC(Kind, name, ...)              \
+  SIMT_ATOMIC_OF(Kind, name, __VA_ARGS__)         \
+  SIMT_ATOMIC_OF(Kind, name##_block, __VA_ARGS__) \
+  SIMT_ATOMIC_OF(Kind, name##_system, __VA_ARGS__)
 SIMT_ATOMIC(Summand, atomicAdd, old + value)
 SIMT_ATOMIC(Integer, atomicSub, old - value)
-SIMT_ATOMIC(Number, atomicExch, ((void)old, value))
+SIMT_ATOMIC(Number, atomicExch, ((void)old, value), true)
 SIMT_ATOMIC(Integer, atomicMin, value < old ? value : old)
 SIMT_ATOMIC(Integer, atomicMax, value > old ? value : old)
 SIMT_ATOMIC(Integer, atomicAnd, old& value)
@@ -225,9 +227,7 @@ SIMT_INLINE void __stcg(T* address, std::type_identity_t<T> value) {
 #define __ldcs __ldg
 #define __stcs __stcg
 
-SIMT_INLINE void __pipeline_memcpy_async(void* shared, const void* global, std::size_t bytes) {
-  simt::device::async_copy(shared, global, bytes);
-}
+#define __pipeline_memcpy_async simt::device::async_copy
 SIMT_INLINE void __pipeline_commit() { simt::device::commit_async_copies(); }
 SIMT_INLINE void __pipeline_wait_prior(int pending) { simt::device::wait_for_async_copies(pending); }
 

@@ -8,13 +8,11 @@
 
 namespace simt {
 
-// Inlined: g++ does not announce the store of a value returned by a call. The compiler's _Float16 rounds to nearest,
-// ties to even.
+// Inlined: g++ does not announce the store of a value returned by a call. The compiler's _Float16 rounds to nearest even.
 SIMT_INLINE std::uint16_t half_of(float value) { return std::bit_cast<std::uint16_t>(_Float16(value)); }
 SIMT_INLINE float float_of_half(std::uint16_t bits) { return float(std::bit_cast<_Float16>(bits)); }
 
-/// Rounds to nearest, ties to even; any NaN becomes 0x7fff. It agrees with the GPU's cvt.rn.bf16.f32 on all 2^32 floats
-/// (measured).
+/// Rounds to nearest even; any NaN becomes 0x7fff. Measured: it agrees with cvt.rn.bf16.f32 on all 2^32 floats.
 SIMT_INLINE std::uint16_t bf16_of(float value) {
   const auto word = std::bit_cast<std::uint32_t>(value);
   if ((word & 0x7fffffffu) > 0x7f800000u) return 0x7fff;

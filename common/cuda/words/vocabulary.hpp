@@ -214,8 +214,8 @@ void fence(bool block_only);
 void pause();
 /// Ends the thread, and the run with it.
 [[noreturn]] void trap();
-/// Starts a copy from global to shared memory, which lands when the thread waits for its group.
-void async_copy(void* to, const void* from, std::size_t bytes);
+/// Starts a copy to shared memory, the last bytes as `zeros`, which lands when the thread waits for its group.
+void async_copy(void* to, const void* from, std::size_t bytes, std::size_t zeros = 0);
 /// Commits the copies that were started since the last call as a group.
 void commit_async_copies();
 /// Waits until at most `pending` groups of this thread are pending.
@@ -237,8 +237,7 @@ void bulk_load(void* to, const void* from, std::uint32_t bytes, void* mbarrier);
 void bulk_store(const TensorMap& map, std::int32_t x, std::int32_t y, const void* from);
 void bulk_store(void* to, const void* from, std::uint32_t bytes);
 /// A bulk copy to each block of the cluster whose bit is set in `blocks`.
-void bulk_load_multicast(void* to, const TensorMap& map, std::int32_t x, std::int32_t y, void* mbarrier,
-                         std::uint32_t blocks);
+void bulk_load_multicast(void* to, const TensorMap& map, int x, int y, void* mbarrier, std::uint32_t blocks);
 void commit_bulk_group();
 /// Waits until at most `pending` bulk groups of this thread are pending, or have yet to read their source.
 void wait_for_bulk_groups(int pending, bool reads_only);
@@ -254,7 +253,7 @@ void arrive_at_cluster_barrier();
 void wait_for_cluster_barrier();
 
 /// Announces an atomic access of `size` bytes; the caller then performs it, and calls changed_nothing() if that is so.
-void atomic_access(void* address, std::size_t size);
+void atomic_access(void* address, std::size_t size, bool exchanges);
 void changed_nothing();
 
 /// The unsigned integer of the same size.
@@ -264,16 +263,15 @@ using WordOf =
 
 template <class Word, class Update>
 SIMT_UNTRACED __attribute__((noinline)) Word atomic_update(Word* address, Update update) {
-  Word old = __atomic_load_n(reinterpret_cast<volatile Word*>(address), __ATOMIC_RELAXED), desired;
+  Word old = __atomic_load_n(reinterpret_cast<volatile Word*>(address), __ATOMIC_ACQUIRE), desired;
   do desired = update(old);
-  while (!__atomic_compare_exchange(address, &old, &desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  while (!__atomic_compare_exchange(address, &old, &desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
   if (desired == old) changed_nothing();
   return old;
 }
-SIMT_INLINE std::uint64_t together(unsigned mask, Collective function, std::uint64_t value, int operand = 0,
-                                   int width = 32) {
+SIMT_INLINE std::uint64_t together(unsigned mask, Collective f, std::uint64_t value, int operand = 0, int width = 32) {
   Slot mine{value, operand, width};
-  collective(mask, function, mine);
+  collective(mask, f, mine);
   return mine.result;
 }
 

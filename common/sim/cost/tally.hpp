@@ -39,8 +39,7 @@ struct Array {
   std::uint64_t begin = 0, end = 0, counted_from = 0;
 };
 
-/// For each sector of an array, the serial of the last block that touched it; 0: none. In a large array only touched sectors take
-/// memory.
+/// For each sector of an array, the serial of the last block that touched it; 0: none. Untouched sectors take no memory.
 class LastBlocks {
  public:
   explicit LastBlocks(const Array& array)

@@ -57,8 +57,7 @@ constexpr int max_threads = 1024;  ///< of a block
 /// the tops of the stacks from sharing a few entries of the host's TLB.
 constexpr std::size_t stack_bytes = 65 * 4096;
 
-/// The memory of one block, until its cluster has ended: stacks for the maximum number of lanes of a block, and shared
-/// memory.
+/// The memory of one block, until its cluster has ended: stacks for the most lanes of a block, and shared memory.
 struct Arena {
   std::byte *stacks = nullptr, *memory = nullptr;
   std::size_t bytes = 0;                ///< of shared memory
@@ -109,7 +108,7 @@ struct Wait {
 struct PendingCopy {
   void* to;
   const void* from;
-  std::size_t bytes;
+  std::size_t bytes, zeros;  ///< to read, and to set to 0 after them
   order::Epoch group;
 };
 
@@ -146,8 +145,8 @@ struct Look {
   Address address = 0, pc = 0;
   std::size_t size = 0;  ///< 0: the value seen is not known
   std::array<std::byte, 16> seen{};
-  bool strong = false;      ///< atomic or volatile; otherwise the loop may just read the same element often
-  std::uint16_t turns = 0;  ///< loop iterations, and the basic blocks of the last of them
+  std::uint16_t turns =
+      0;  ///< loop iterations, and for an atomic or volatile look the basic blocks of the last of them
   std::vector<std::uint32_t> blocks_of_turn;
   std::size_t logged = 0;  ///< accesses in the lane's log
 };
@@ -317,8 +316,8 @@ struct Worker final : hooks::Listener {
   // counts
   cost::Tally tally;
   std::vector<Touch> touches;
-  std::vector<cost::Log> empty_logs;  // logs that have been counted, whose memory is reused
-  std::set<std::uint32_t> copies_at;  // instructions that start asynchronous copies
+  std::vector<cost::Log> empty_logs;               // logs that have been counted, whose memory is reused
+  std::set<std::uint32_t> copies_at, volatile_at;  // instructions: asynchronous copies, volatile accesses
   std::uint64_t barriers = 0;
   std::vector<std::uint64_t> waits_for_copies;  // by how many groups they left in flight
 
@@ -383,8 +382,7 @@ struct Call {
 inline Culprit culprit(const Worker& w, Address pc) { return {*w.block, *w.lane, pc}; }
 /// Adds "KIND: kernel k, chapter03.cu:57, block (0,0,0), thread (3,1,0) WHAT" to the launch's findings, once.
 void add_finding(Launch& launch, const MistakeKey& key, const Culprit& by, const std::function<std::string()>& what);
-/// Reports a mistake once for each kind and pair of instructions. A race recurs millions of times, so what() is only
-/// called the first time.
+/// Reports a mistake once for each kind and pair of instructions. A race recurs millions of times: what() is called once.
 template <class What>
 void report(Worker& worker, const char* kind, const Culprit& by, Address other_pc, What&& what) {
   const MistakeKey key{kind, by.pc, other_pc};
@@ -416,9 +414,10 @@ struct Touched {
   Address address;
   std::uint32_t at;  // the instruction, as an offset into the program
   Op op;
-  bool by_copy = false;   // not by the thread itself, but by Worker::copying
-  bool strong = false;    // atomic, or volatile where that counts as atomic: two such accesses do not race
-  bool may_poll = false;  // a load through volatile of a block's own shared memory
+  bool by_copy : 1 = false;    // not by the thread itself, but by Worker::copying
+  bool strong : 1 = false;     // atomic, or volatile where that counts as atomic: two such accesses do not race
+  bool may_poll : 1 = false;   // a load through volatile of a block's own shared memory
+  bool exchanges : 1 = false;  // atomic, and its new value does not depend on the old one
 
   Address pc() const { return hooks::image_base() + at; }
 };
@@ -492,8 +491,7 @@ void sleep_while_polling(Worker& worker, Address pc, std::size_t polled);
 std::string described_poll(const Worker& worker, const Lane& lane);
 /// Whether a block can proceed: a value that it polls has changed, or all polling lanes are to retry.
 bool may_go_on(const Block& block, bool all);
-/// Wakes such lanes of the running block; if `retries` is not 0, all polling lanes, for at least as many retries. Returns
-/// whether there are any.
+/// Wakes such lanes of the running block (if `retries` > 0 all that poll, for so many). Returns whether there are any.
 bool wake(Worker& worker, std::uint32_t retries);
 /// Lets the lanes that poll the element that the running lane has just changed look at it before it changes again.
 void let_pollers_look(Worker& worker);

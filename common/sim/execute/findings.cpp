@@ -141,13 +141,12 @@ std::string beside_which_variable(const Worker& w, std::ptrdiff_t offset, std::s
   const Block* const owner = owner_of(w, t.address);
   if (owner != nullptr && !owner->ended) report_wild_shared_access(w, *owner, size, t);
   const std::uint32_t number = arena.block;
-  const auto [whose, why] =
+  const auto [of, why] =
       owner != nullptr ? std::pair(of_block(*owner), ", which has ended: no cluster barrier makes it wait")
       : number == 0    ? std::pair(std::string(" of a block that has ended,"), "")
                        : std::pair(" of block " + coordinates(index_in(w.launch->counts.grid, number - 1)),
                                    ": only blocks of one cluster can access each other's shared memory");
-  fail(w, "cluster", t.pc(),
-       fmt::format("{} shared memory{} at address {:#x}{}", verb_of(t.op), whose, t.address, why));
+  fail(w, "cluster", t.pc(), fmt::format("{} shared memory{} at address {:#x}{}", verb_of(t.op), of, t.address, why));
 }
 
 [[noreturn]] void report_wild_access(Worker& w, std::size_t size, Touched t) {
@@ -271,16 +270,14 @@ namespace {
 // "lanes 0xffff0000 of the mask 0xffffffff, which never arrive at it: thread (16,0,0) waits at chapter03.cu:57"
 std::string missing_lanes(const Block& block, const Lane& lane) {
   unsigned missing = 0;
-  std::string absent;
+  std::string who;
   for (const Lane& other : lanes_of(block, std::size_t(lane.linear) / 32)) {
     const unsigned bit = lane.wait.mask & 1u << other.linear % 32;
     if (bit == 0 || other.state == LaneState::done || takes_part(other, lane.wait)) continue;
     missing |= bit;
-    if (absent.empty())
-      absent = fmt::format(": thread {} waits at {}", coordinates(other.thread), line_of(other.wait.pc));
+    if (who.empty()) who = fmt::format(": thread {} waits at {}", coordinates(other.thread), line_of(other.wait.pc));
   }
-  return fmt::format("lanes {:#010x} of the mask {:#010x}, which never arrive at it{}", missing, lane.wait.mask,
-                     absent);
+  return fmt::format("lanes {:#010x} of the mask {:#010x}, which never arrive at it{}", missing, lane.wait.mask, who);
 }
 
 // What a lane waits for, and what is missing.

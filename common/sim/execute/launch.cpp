@@ -22,7 +22,7 @@ namespace {
 
 // --- Limits of a launch ----------------------------------------------------------------------------------------------
 void check_launch(const Launch& launch) {
-  constexpr std::size_t most_blocks_of_cluster = 8;  // on every GPU that has clusters
+  constexpr std::size_t most = 8;  // blocks of a cluster, on every GPU that has clusters
   const dim3 b = launch.counts.block, g = launch.counts.grid, c = launch.counts.cluster;
   const auto refuse = [&](const std::string& why) {
     throw Error(fmt::format("launch of {}: {}", launch.counts.kernel, why));
@@ -32,9 +32,8 @@ void check_launch(const Launch& launch) {
     refuse(fmt::format("a block of {} x {} x {} threads; 1024 is the limit, and 64 along z", b.x, b.y, b.z));
   if (g.x > 2147483647u || g.y > 65535 || g.z > 65535) refuse("a grid has at most 65535 blocks along y and z");
   if (launch.block_count >= 1u << 24) refuse("the model runs at most 16,777,215 blocks");
-  if (c.x == 0 || c.y == 0 || c.z == 0 || launch.cluster_blocks > most_blocks_of_cluster)
-    refuse(
-        fmt::format("a cluster of {} x {} x {} blocks; it must have 1 to {}", c.x, c.y, c.z, most_blocks_of_cluster));
+  if (c.x == 0 || c.y == 0 || c.z == 0 || launch.cluster_blocks > most)
+    refuse(fmt::format("a cluster of {} x {} x {} blocks; it must have 1 to {}", c.x, c.y, c.z, most));
   if (g.x % c.x != 0 || g.y % c.y != 0 || g.z % c.z != 0)
     refuse(fmt::format("a grid of {} x {} x {} blocks is not a multiple of a cluster of {} x {} x {}", g.x, g.y, g.z,
                        c.x, c.y, c.z));
@@ -117,6 +116,7 @@ void collect(Launch& launch, std::vector<Worker>& workers) {
       if (key.space == Space::shared) site.row_bytes = launch.variables[key.array].shape.row_bytes();
       static_cast<SiteCost&>(site) += tally;
       site.by_copy = site.by_copy || worker.copies_at.contains(key.pc);
+      site.is_volatile = site.is_volatile || worker.volatile_at.contains(key.pc);
     }
     counts.touches.insert(counts.touches.end(), worker.touches.begin(), worker.touches.end());
     for (const auto* by_array : {&worker.tally.loaded_by, &worker.tally.stored_by})

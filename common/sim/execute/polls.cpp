@@ -70,8 +70,7 @@ void notice_polling(Worker& w, Address address, std::size_t size, Op op, Address
   const bool repeated = lane.last_address == address && lane.last_pc == pc;
   if (lane.looks.empty()) lane.looks.resize(most_looks);
   const auto begin = lane.looks.begin(), end = begin + lane.look_count;
-  const auto first =
-      std::find_if(begin, end, [&](const Look& look) { return look.address == address && look.pc == pc; });
+  const auto first = std::find_if(begin, end, [&](const Look& l) { return l.address == address && l.pc == pc; });
   // If the lane has made this look before, and since then only looks that changed nothing, all of them are dropped, as
   // if it made this one for the first time.
   const auto is_logged = [&](const Look& look) { return look.logged == first->logged + std::size_t(&look - &*first); };
@@ -105,10 +104,9 @@ void notice_polling(Worker& w, Address address, std::size_t size, Op op, Address
   Look& look = lane.looks[lane.look_count++];
   look.address = address;
   look.pc = pc;
-  look.strong = is_volatile || op == Op::atomic;
   look.logged = lane.log.size();
   look.turns = lane.turns.count;
-  if (w.traced && look.strong)
+  if (w.traced && (is_volatile || op == Op::atomic))
     look.blocks_of_turn.assign(lane.turns.blocks.begin(), lane.turns.blocks.begin() + lane.turns.block_count);
   look.size = in_bounds(w, address, size) ? std::min(size, look.seen.size()) : 0;
   std::memcpy(look.seen.data(), reinterpret_cast<const void*>(address), look.size);

@@ -193,8 +193,7 @@ bool end_named_barriers(Worker& worker) {
 // --- Warps -----------------------------------------------------------------------------------------------------------
 
 // Whether the lanes' logs can be combined because all lanes wait at one collective operation. Lanes that have returned
-// must have made no access since the last one, or be in its mask: otherwise the other lanes may still make the same
-// accesses.
+// must have made no access since the last one, or be in its mask: otherwise the others may still make the same ones.
 bool are_at_one_collective(std::span<const Lane> warp) {
   const auto at_one = [](const Lane& lane) { return waits_for(lane, Wait::For::collective); };
   const auto first = std::ranges::find_if(warp, at_one);
@@ -354,7 +353,7 @@ std::uint64_t work_of(const Block& block) {
   return work;
 }
 
-// In Schedule::make_way blocks are started until this many run together; more if all of them wait.
+// In Schedule::make_way this many blocks are started before any runs, so that block 0 is not the first; more if all wait.
 constexpr std::size_t enough_interleaved = 16;
 
 // Starts the next cluster if there is one and it would fit on the GPU.
@@ -401,7 +400,6 @@ bool advance_all(Worker& worker, std::uint32_t retries = 0) {
       return true;
     }
     progress = progress || worker.yielded || work_of(block) != before;
-    while (worker.yielded && worker.resident.size() < enough_interleaved && start_next(worker)) progress = true;
     if (stands_still(worker)) explain_standstill(worker);
   }
   return progress;
@@ -422,8 +420,9 @@ void run_blocks(Worker& worker) {
   Launch& launch = *worker.launch;
   worker.shared = {launch.arena_bytes, launch.variable_at.data(), launch.room_at.data(), launch.offset_of.data()};
   while (!launch.stop) {
+    const bool fills = launch.schedule == Schedule::make_way && worker.resident.size() < enough_interleaved;
     // A lane that waits for another block may proceed after that block has run.
-    if (advance_all(worker) || (!launch.stop && start_next(worker))) {
+    if ((fills && start_next(worker)) || advance_all(worker) || (!launch.stop && start_next(worker))) {
       worker.futile_wakes = 0;
       continue;
     }

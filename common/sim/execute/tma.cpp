@@ -396,8 +396,7 @@ void bulk_load(void* to, const TensorMap& map, std::int32_t x, std::int32_t y, v
   start_load(call, box_of(call, map, x, y, to, Op::bulk_load), mbarrier, 1u << call.block.rank);
 }
 
-void bulk_load_multicast(void* to, const TensorMap& map, std::int32_t x, std::int32_t y, void* mbarrier,
-                         std::uint32_t blocks) {
+void bulk_load_multicast(void* to, const TensorMap& map, int x, int y, void* mbarrier, std::uint32_t blocks) {
   const Call call(__builtin_return_address(0));
   const std::size_t cluster = call.block.cluster->blocks.size();
   if (blocks == 0 || blocks >> cluster != 0)

@@ -32,9 +32,9 @@ order::Access access_of(const Worker& w, Touched t) {
 // Byte `i` of an access to a block's shared memory, other than a read of a word written before the last barrier.
 [[gnu::noinline]] void touch_shared_cell(Worker& w, Block& block, Touched t, const Target& target, std::size_t i,
                                          std::size_t cell) {
-  if (t.op == Op::load && !block.shared.written(cell, block.order))
+  if (t.op != Op::store && !t.exchanges && !block.shared.written(cell, block.order))
     report(w, "uninitialised", culprit(w, t.pc()), 0, [&] {
-      return fmt::format("reads {} (address {:#x}), which no thread of the {} has written",
+      return fmt::format("{} {} (address {:#x}), which no thread of the {} has written", verb_of(t.op),
                          element_name(target, t.address + i), t.address + i,
                          w.launch->cluster_blocks > 1 ? "cluster" : "block");
     });
@@ -61,9 +61,8 @@ order::Access access_of(const Worker& w, Touched t) {
   for (std::size_t i = 0; i < size; i += owner.granule()) {
     const std::size_t cell = (first + i) >> owner.granule_bits;
     if (own && owner.shared.put_usual(cell, access)) continue;
-    const Target target{&variable.name, owner.granule() == 1 ? size : 4, begin, own ? nullptr : &owner,
-                        &variable.shape};
-    touch_shared_cell(w, owner, t, target, i, cell);
+    const Target what{&variable.name, owner.granule() == 1 ? size : 4, begin, own ? nullptr : &owner, &variable.shape};
+    touch_shared_cell(w, owner, t, what, i, cell);
   }
 }
 
@@ -74,17 +73,16 @@ order::Access access_of(const Worker& w, Touched t) {
 }
 
 // The variable of another block of the cluster that contains an access, if there is one and that block has not ended.
-[[gnu::noinline]] std::pair<Block*, PlacedVariable*> distributed_at(const Worker& w, Address address,
-                                                                    std::size_t size) {
-  Block* const owner = w.launch->cluster_blocks == 1 ? nullptr : owner_of(w, address);
+[[gnu::noinline]] std::pair<Block*, PlacedVariable*> distributed_at(const Worker& w, Address at, std::size_t size) {
+  Block* const owner = w.launch->cluster_blocks == 1 ? nullptr : owner_of(w, at);
   if (owner == nullptr || owner == w.block || owner->ended) return {};
-  return {owner, variable_of(w, address, size, owner->shared_begin())};
+  return {owner, variable_of(w, at, size, owner->shared_begin())};
 }
 
 // Handles an access to a part of an element: the launch is restarted with elements of this size.
 [[noreturn]] void need_smaller_elements(Worker& w, std::size_t size, Touched t, Region& region) {
   if (region.rows != 0) w.refuse(t.pc(), fmt::format("{} part of an element of {}", verb_of(t.op), region.name));
-  std::atomic_ref(region.next_element) = size;
+  std::atomic_ref(region.next_element) = size & -size;
   w.launch->begins_anew = w.launch->stop = true;
   abandon_block(w);
 }
@@ -99,7 +97,7 @@ order::Access access_of(const Worker& w, Touched t) {
   }
   if (region->is_constant && t.op != Op::load)
     w.refuse(t.pc(), fmt::format("{} {}, which is __constant__: only the host may", verb_of(t.op), region->name));
-  if (size < region->element) need_smaller_elements(w, size, t, *region);
+  if ((size & (region->element - 1)) != 0) need_smaller_elements(w, size, t, *region);
   const Target target = target_of(*region);
   const std::size_t first = (t.address - region->begin) / region->element;
   const order::Access access = access_of(w, t);
@@ -131,7 +129,7 @@ order::Access access_of(const Worker& w, Touched t) {
     released = order::joined({released, nullptr, nullptr}, {fenced, nullptr, nullptr}).known;
   };
   const bool in_cluster = owner_of(w, t.address) != nullptr;
-  if (t.op != Op::load) note_signals(w, in_cluster || clock.fenced == nullptr);
+  if (t.op != Op::load) note_signals(w, in_cluster);
   if (t.op != Op::load && clock.fenced != nullptr)
     release(in_cluster ? w.block->cluster->released : w.launch->released, clock.fenced);
   if (t.op != Op::load && clock.fenced_in_block != nullptr) release(w.block->released, clock.fenced_in_block);
@@ -140,22 +138,23 @@ order::Access access_of(const Worker& w, Touched t) {
   w.lane->unsettled = true;
 }
 
-// An untraced run is not counted, but its bounds are checked: otherwise it could overwrite memory of the model.
-[[gnu::always_inline]] inline void touch(Worker& w, std::size_t size, Touched t) {
+// An untraced run is not counted, but its bounds are checked: otherwise it could overwrite memory of the model. The last
+// `unread` bytes are counted, but not accessed.
+[[gnu::always_inline]] inline void touch(Worker& w, std::size_t size, Touched t, std::size_t unread = 0) {
   if ((t.address & (size - 1)) != 0) [[unlikely]]
     fail(w, "misaligned", t.pc(),
          fmt::format("{} {} bytes at address {:#x}, which is not a multiple of {}", verb_of(t.op), size, t.address,
                      size));
   if (!w.traced) {
-    if (!in_bounds(w, t.address, size)) report_out_of_bounds(w, size, t);
+    require_in_bounds(w, t.address, size - unread, t.op, t.pc());
     return;
   }
   if (w.lane->unsettled) settle(w);
   if (t.strong) release_and_learn(w, t);
   if (is_shared(w, t.address))
-    touch_shared(w, *w.block, size, t);
+    touch_shared(w, *w.block, size - unread, t);
   else
-    touch_global(w, size, t);
+    touch_global(w, size - unread, t);
   if (w.lane->log.size() == w.lane->log.capacity()) [[unlikely]]
     require_bounded_log(w, t.pc());
   w.lane->log.push_back({t.address, t.at, std::uint8_t(size), t.op, w.lane->turns.count});
@@ -178,6 +177,7 @@ order::Access access_of(const Worker& w, Touched t) {
                                       bool is_volatile) {
   const hooks::ScopedIgnore ignore;
   Lane& lane = *w.lane;
+  if (is_volatile && op != Op::atomic) w.volatile_at.insert(hooks::offset_of(pc));
   if (op != Op::store) {
     if (is_volatile || op == Op::atomic || makes_again(lane, address, pc))
       notice_polling(w, address, size, op, pc, is_volatile);
@@ -186,14 +186,15 @@ order::Access access_of(const Worker& w, Touched t) {
   } else {
     lane.changed_nothing = false;
   }
-  // In a block's own shared memory, a volatile store counts as atomic if its thread has executed a fence, a volatile
-  // load if any thread has.
+  // In a block's own shared memory, a volatile store counts as atomic if its thread has fenced, a load if any thread has.
   const order::BlockOrder& order = w.block->order;
   const bool of_own_block = is_volatile && is_shared(w, address) && w.launch->cluster_blocks == 1;
   const bool strong =
       op == Op::atomic ||
       (is_volatile && (!of_own_block || (order.any_fenced() && (op == Op::load || order.fenced(lane.linear)))));
-  touch(w, size, {address, hooks::offset_of(pc), op, false, strong, of_own_block && op == Op::load});
+  touch(w, size,
+        {address, hooks::offset_of(pc), op, false, strong, of_own_block && op == Op::load,
+         is_volatile && op == Op::atomic});
 }
 
 // The fast path of a traced run: a load from shared memory of a word written before the last barrier of the block.
@@ -291,8 +292,10 @@ void settle(Worker& w) {
 
 void deliver_copies(Lane& lane, order::Epoch group) {
   std::erase_if(lane.copies, [&](const PendingCopy& copy) {
-    if (copy.group < group) std::memcpy(copy.to, copy.from, copy.bytes);
-    return copy.group < group;
+    if (copy.group >= group) return false;
+    std::memcpy(copy.to, copy.from, copy.bytes);
+    std::memset(static_cast<std::byte*>(copy.to) + copy.bytes, 0, copy.zeros);
+    return true;
   });
 }
 
@@ -358,15 +361,18 @@ void Worker::access_struct(Address address, std::size_t size, Op op, Address pc,
 namespace simt::device {
 using namespace execute;
 
-void async_copy(void* to, const void* from, std::size_t bytes) {
+void async_copy(void* to, const void* from, std::size_t bytes, std::size_t zeros) {
   const Call call(__builtin_return_address(0));
   Worker& w = call.w;
+  if ((bytes != 4 && bytes != 8 && bytes != 16) || zeros > bytes)
+    fail(w, "undefined", call.pc,
+         fmt::format("copies {} bytes asynchronously, {} of them zeros; only 4, 8 or 16 are possible", bytes, zeros));
   const std::uint32_t at = hooks::offset_of(call.pc);
   w.copying = call.order.stamp_of_group(call.lane.linear, order::copies_of);
-  touch(w, bytes, {reinterpret_cast<Address>(from), at, Op::load, true});
+  if (zeros < bytes) touch(w, bytes, {reinterpret_cast<Address>(from), at, Op::load, true}, zeros);
   touch(w, bytes, {reinterpret_cast<Address>(to), at, Op::store, true});
   w.copies_at.insert(at);
-  call.lane.copies.push_back({to, from, bytes, order::epoch_of(w.copying)});
+  call.lane.copies.push_back({to, from, bytes - zeros, zeros, order::epoch_of(w.copying)});
 }
 
 }  // namespace simt::device

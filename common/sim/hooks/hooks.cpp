@@ -105,8 +105,8 @@ void access_range(const void* pointer, std::size_t size, Op op, void* return_add
 }  // namespace
 }  // namespace simt::hooks
 
-void simt::device::atomic_access(void* address, std::size_t size) {
-  hooks::access(address, size, Op::atomic, __builtin_return_address(0));
+void simt::device::atomic_access(void* address, std::size_t size, bool exchanges) {
+  hooks::access(address, size, Op::atomic, __builtin_return_address(0), exchanges);
 }
 
 // The entry points that g++ -fsanitize=thread calls. The names are fixed by the compiler.
@@ -135,8 +135,6 @@ void simt::device::atomic_access(void* address, std::size_t size) {
   SIMT_ATOMIC_UPDATE_HOOK(T, bits, and)                                                                        \
   SIMT_ATOMIC_UPDATE_HOOK(T, bits, or)                                                                         \
   SIMT_ATOMIC_UPDATE_HOOK(T, bits, xor)                                                                        \
-  SIMT_ATOMIC_HOOK(T, bits, compare_exchange_val, (volatile T * a, T c, T v, int, int),                        \
-                   __sync_val_compare_and_swap(a, c, v))                                                       \
   SIMT_ATOMIC_HOOK(int, bits, compare_exchange_strong, (volatile T * a, T * c, T v, int, int),                 \
                    __atomic_compare_exchange_n(a, c, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))            \
   SIMT_ATOMIC_HOOK(int, bits, compare_exchange_weak, (volatile T * a, T * c, T v, int, int),                   \
@@ -177,8 +175,6 @@ void __ubsan_handle_out_of_bounds(const void* check, std::uintptr_t index) {
 }
 void __sanitizer_cov_trace_pc() { simt::hooks::enter_block(__builtin_return_address(0)); }
 void __tsan_init() {}
-void __tsan_func_entry(void*) {}
-void __tsan_func_exit() {}
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 

@@ -40,8 +40,8 @@ struct Alignment {
 /// Receives what the hooks announce. A call may end the running lane, and then does not return.
 class Listener {
  public:
-  /// An access of `size` bytes, at the instruction before `pc`. The listener must ignore the hooks (ScopedIgnore) while
-  /// it calls functions that may themselves be instrumented.
+  /// An access of `size` bytes, at the instruction before `pc`; of an atomic one, `is_volatile` says that it exchanges.
+  /// The listener must ignore the hooks (ScopedIgnore) while it calls functions that may themselves be instrumented.
   virtual void access(Address address, std::size_t size, Op op, Address pc, bool is_volatile) = 0;
   /// The same for an access that may be a struct moved as a whole.
   virtual void access_struct(Address address, std::size_t size, Op op, Address pc, Alignment alignment) = 0;
@@ -151,8 +151,7 @@ struct SharedVariable {
 /// The source line to which a call returns; inlined helpers of common/ are attributed to their caller.
 Place place_of(Address return_address);
 std::string function_name(const void* function);
-/// The __shared__ variables that a kernel may touch, in the order of declaration: its own first, then those of
-/// functions that are not kernels.
+/// The __shared__ variables that a kernel may touch, in the order of declaration: its own, then those of functions.
 const std::vector<SharedVariable>& shared_variables(const void* kernel);
 /// How many __shared__ variables the program uses, which is also the highest number of one.
 std::uint32_t shared_variable_count();

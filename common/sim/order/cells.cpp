@@ -105,13 +105,11 @@ void SharedCells::forget_readers(std::size_t word) {
 void SharedCells::note_read(std::size_t word, const Access& access) {
   const BlockOrder& order = access.order;
   const auto lane = std::uint32_t(access.thread) % 32;
-  const Readers& before = readers_of(word, std::size_t(access.thread) / 32);
-  const std::uint32_t others = before.lanes & ~(1u << lane);
+  const Readers& last = readers_of(word, std::size_t(access.thread) / 32);
+  const std::uint32_t others = last.lanes & ~(1u << lane);
   // This read also stands for their reads before the last barrier of the warp.
-  if (before.epoch != order.clock(access.thread).epoch && others != 0 &&
-      before.epoch >= order.warp_floor(access.thread))
-    keep_apart(word, order,
-               {stamp(order.serial(), std::uint32_t(access.thread) - lane, before.epoch), others, before.pc});
+  if (last.epoch != order.clock(access.thread).epoch && others != 0 && last.epoch >= order.warp_floor(access.thread))
+    keep_apart(word, order, {stamp(order.serial(), std::uint32_t(access.thread) - lane, last.epoch), others, last.pc});
   note_read_of_thread(word, access);
 }
 

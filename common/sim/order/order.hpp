@@ -32,8 +32,7 @@ namespace simt::order {
 
 using Epoch = std::uint32_t;
 
-/// Who accessed, and when by its own count: 24 bits of block (1-based; 0: no access), 12 of actor, 25 of epoch, 3 of
-/// flags.
+/// Who accessed, and when by its own count: 24 bits of block (from 1; 0: no access), 12 of actor, 25 of epoch, 3 flags.
 using Stamp = std::uint64_t;
 constexpr int epoch_shift = 3, actor_shift = 28, block_shift = 40;
 constexpr Epoch last_epoch = (1u << 25) - 1;
@@ -63,8 +62,7 @@ constexpr std::uint32_t thread_of(Stamp s) { return actor_of(s) % actors_of_a_ki
 constexpr std::uint32_t warp_of(Stamp s) { return actor_of(s) / 32; }
 constexpr std::uint64_t actor_and_block_of(Stamp s) { return s >> actor_shift; }
 
-/// What is known about a block: the epochs up to which (exclusive) accesses of `all` its threads, of `warps` and of
-/// `actors` are ordered.
+/// What is known about a block: before which epochs accesses of `all` its threads, of `warps` and of `actors` are ordered.
 struct View {
   std::uint32_t block = 0;
   Epoch all = 0;
@@ -95,8 +93,7 @@ struct Arrivals {
   View over{};  ///< copies that were over for them
 };
 
-/// `fenced` is what was known and done at the thread's last fence, or at the last fence of threads with which it has
-/// passed a barrier.
+/// `fenced` is what was known and done at the thread's last fence, or of threads with which it has passed a barrier.
 struct ThreadClock : News {
   Epoch epoch = 1;
   /// The current groups of asynchronous copies, counted from 1: of cp.async and of TMA copies.
@@ -117,8 +114,7 @@ class BlockOrder {
   Epoch floor() const { return floor_; }
   /// Accesses of all lanes of a thread's warp before this epoch are ordered before the thread's next access.
   Epoch warp_floor(int thread) const { return std::max(floor_, warp_floors_[std::size_t(thread) / 32]); }
-  /// Whether a thread of the block has executed a fence; whether `thread` has, or has passed a barrier with one that
-  /// has.
+  /// Whether a thread of the block has fenced; whether `thread` has, or has passed a barrier with one that has.
   bool any_fenced() const { return any_fenced_; }
   bool fenced(int thread) const { return clock(thread).fenced != nullptr || clock(thread).fenced_in_block != nullptr; }
   ThreadClock& clock(int thread) { return clocks_[std::size_t(thread)]; }
