@@ -4,7 +4,7 @@
 // nothing but to arrive. Must it? Idea: cp.async copies from global to shared memory while the
 // thread goes on. A ring of stages holds tiles that are on their way, and a wait for all but
 // the latest of them comes before each barrier.
-// Previous chapter: 12, whose maps these are, but for a tile twice as wide and pieces half as
+// Previous chapter: 13. The maps are chapter 12's, for a tile twice as wide and pieces half as
 // tall.
 //
 // Build, run, verify:   ./tile run 14      ctest --preset model -R chapter14
@@ -513,7 +513,7 @@ void predict(tile::Facts& facts) {
     facts.predicted(name + ".round.lds", lds);
     facts.predicted(name + ".round.all", all);
     facts.predicted(name + ".round.ceiling", tile::h200.peak_tflops() * ffma / all);
-    // What the FFMA of one tile take at least, one a cycle and scheduler, and how many of them
+    // What the FFMA of one tile take at least, one per cycle per scheduler, and how many of them
     // pass from copies to their use.
     facts.predicted(name + ".tile_cycles", ffma * warps / tile::GpuSpec::schedulers);
     facts.predicted(name + ".ahead_cycles",
