@@ -376,11 +376,11 @@ TEST_CASE("copies out of shared memory") {
   CHECK(says(said({.fenced = Fenced::by_copier}), ""));
   CHECK(says(said({.barrier = false}), "race: store"));
   CHECK(says(said({.wait = Wait::none}), "may still read it when the block ends: wait for its group"));
-  CHECK(says(said({.overwrites_early = true}), "which a copy in bulk of thread (0,0,0) read"));
+  CHECK(says(said({.overwrites_early = true}), "which a TMA copy of thread (0,0,0) read"));
   CHECK(says(said({.overwrites = true}), ""));
-  CHECK(says(said({.others_overwrite = true}), "which a copy in bulk of thread (0,0,0) read"));
+  CHECK(says(said({.others_overwrite = true}), "which a TMA copy of thread (0,0,0) read"));
   CHECK(says(said({.wait = Wait::all, .others_read = true}), ""));
-  CHECK(says(said({.others_read = true}), "which a copy in bulk of thread (0,0,0) wrote"));
+  CHECK(says(said({.others_read = true}), "which a TMA copy of thread (0,0,0) wrote"));
 }
 
 // Two groups: while one is pending, the words of the first may be overwritten, those of the second may not.

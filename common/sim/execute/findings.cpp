@@ -44,7 +44,7 @@ std::string actor_name(const Worker& w, order::Stamp by) {
     return "a copy for an mbarrier";
   }
   const char* const copy = kind == order::copies_of ? "an asynchronous copy of "
-                           : kind == order::bulk_of ? "a copy in bulk of "
+                           : kind == order::bulk_of ? "a TMA copy of "
                                                     : "";
   return fmt::format("{}thread {}", copy, thread_name(w, number));
 }
