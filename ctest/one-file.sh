@@ -12,7 +12,7 @@ for repeated in ' id="[^"]*"' '<strong>\(Figure\|Table\|Listing\) [0-9A-Z.]*</st
   twice=$(printf '%s' "$print" | grep -o "$repeated" | sort | uniq -d | head -n 3)
   [ -z "$twice" ] || refuse "the whole book has these twice: $twice"
 done
-if has epubcheck epubcheck; then epubcheck "$book/tile-by-tile.epub" || exit 1; fi
+if has epubcheck epubcheck; then java -jar "$(command -v epubcheck)" "$book/tile-by-tile.epub" || exit 1; fi
 if has chromium chromium && has pdfinfo poppler-utils; then
   pdf=$book/tile-by-tile.pdf
   grep -aq '/Outlines' "$pdf" || refuse "the PDF has no outline"
