@@ -89,6 +89,7 @@ constexpr __host__ __device__ Position load_B_of(int thread) {
 }
 // [/snippet maps]
 
+// [snippet kernel]
 // VECTORISED: all tiles are whole and all addresses divisible by 16; otherwise predicated.
 template <class Config, bool VECTORISED>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
@@ -214,6 +215,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     }
   }
 }
+// [/snippet kernel]
 
 // [snippet launch]
 bool is_aligned_16(const void* address) {
