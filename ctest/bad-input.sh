@@ -18,7 +18,7 @@ refuse() {
 }
 
 chapter="$bin/chapter02"
-refuse 2 "--size: Value 0 not in range 1 to 65536" "$chapter" --size 0
+refuse 2 "--size: Value 0 not in range .*1.*65536" "$chapter" --size 0
 refuse 2 "--size: Value -5 not in range" "$chapter" --size=-5
 refuse 2 "--bogus" "$chapter" --bogus
 refuse 2 "it has coalesced" "$chapter" --on model --kernel nonsense
