@@ -20,8 +20,9 @@
 namespace tile {
 
 /// Merges the output of `ncu --csv --page raw --print-kernel-base mangled` for a `--once` run into a record: for each kernel
-/// the median of each counter over its launches, under the key `group`, and [lowest, highest] of those that differed between launches under
-/// `group` + "_range". Functions that are not the record's kernels go under "other_kernels". RecordError if none was launched.
+/// the median of each counter over its launches, under the key `group`, and [lowest, highest] of those that differed between
+/// launches under `group` + "_range". Functions that are not the record's kernels go under "other_kernels". Throws RecordError if
+/// there is no launch.
 void add_counters(Record& record, const std::filesystem::path& ncu_csv, const std::string& group);
 
 /// Merges tallies (machine_code.hpp) of the output of `cuobjdump -sass` into the entry of each kernel, "other_kernels" included: of

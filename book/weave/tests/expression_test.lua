@@ -45,7 +45,7 @@ expect("two ! three", "cannot read ! three")
 expect("median(two, three) > 1", "cannot read median(two")
 expect("abs(two, three) = 1", "cannot read , three)")
 expect("within(two, three, 1) > 0", "cannot read > 0")
-expect("resource + 1 > two", "attempt to")
+expect("resource + 1 > two", "string")
 expect("two > three and two / zero > 1", "divides by zero")
 
 -- Formulas are arithmetic alone; each key once, in the order of the text.
