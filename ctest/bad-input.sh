@@ -31,10 +31,10 @@ refuse 2 "--data: ones not in {integers,random,zeros}" "$chapter" --data ones
 refuse 2 "--sweep" "$chapter" --sweep
 refuse 2 "--bench excludes --sweep" "$bin/sweep_test" --sweep --bench --out "$scratch/x"
 refuse 1 "--sweep needs a GPU" "$bin/sweep_test" --on model --sweep --out "$scratch/x"
-refuse 2 "too large for the SIMT model" "$bin/chapter15" --on model --kernel sgemm --size 65536
-grep -q "^sgemm chooses: large$" "$scratch/out" || complain "chapter 15's sgemm does not say what it chooses"
-"$bin/chapter15" --on model --kernel sgemm --m 40 --n 64 --k 64 >"$scratch/out" 2>&1 && grep -q "^The model's counts of kernel sgemm" "$scratch/out" ||
-  complain "chapter 15's sgemm is not counted as it should be"
+refuse 2 "too large for the SIMT model" "$bin/chapter19" --on model --kernel sgemm --size 65536
+grep -q "^sgemm chooses: large$" "$scratch/out" || complain "chapter 19's sgemm does not say what it chooses"
+"$bin/chapter19" --on model --kernel sgemm --m 40 --n 64 --k 64 >"$scratch/out" 2>&1 && grep -q "^The model's counts of kernel sgemm" "$scratch/out" ||
+  complain "chapter 19's sgemm is not counted as it should be"
 refuse 2 "--warm excludes --bench" "$chapter" --warm --bench --out "$scratch/x"
 refuse 1 "--warm needs a GPU" "$chapter" --on model --warm
 refuse 2 "no test case is called" "$chapter" --on model --test "no such test"

@@ -207,7 +207,7 @@ enum class Ring { right, tries_once, arrives_early, missing_arrival, no_init_bar
 
 // One producer thread loads tiles, two consumer warps sum them up. The mistakes: a wait that is not retried; consumers
 // that release the stage before they have read it, or one warp of which does not; threads that do not wait until the
-// mbarriers are initialised. The experiments of chapter 15 have further mistakes.
+// mbarriers are initialised. The experiments of chapter 19 have further mistakes.
 __global__ void sum_tiles(const float* in, float* out, int tiles, Ring how) {
   __shared__ __align__(16) float stage[32];
   __shared__ std::uint64_t full, empty;

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "chapters/16-bf16/number_format.hpp"
+#include "chapters/21-bf16/number_format.hpp"
 #include "common/bench/record.hpp"
 #include "common/check/operands.hpp"
 #include "common/report/findings.hpp"

@@ -10,7 +10,7 @@ local terms = require("weave.terms")
 local around = {}
 
 -- What stands in a list of all pages before those that begin something.
-local heads = {["00"] = "Part I", ["16"] = "Part II", ["appendix-simt-model"] = "Appendices"}
+local heads = {["00"] = "Part I", ["21"] = "Part II", ["appendix-simt-model"] = "Appendices"}
 
 local function head_of(id)
   return heads[id] or id == page.all:find_if(function(other) return other:match("^notebook") end) and "Notebooks" or nil
