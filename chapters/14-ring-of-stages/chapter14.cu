@@ -153,9 +153,10 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1)
   // operands of a k-step and of the next (chapter 13)
   float regM[2][ROWS], regN[2][COLS];
   const auto load_operands = [&](const float* stage, int dotIdx) {
-    tile::load_operands(stage + word_in_As<Config>(warpRow + threadRow, dotIdx),
-                        stage + word_in_Bs<Config>(dotIdx, warpCol + threadCol),
-                        regM[dotIdx % 2], regN[dotIdx % 2]);
+    tile::load_operands(  //@ load-operands
+        stage + word_in_As<Config>(warpRow + threadRow, dotIdx),
+        stage + word_in_Bs<Config>(dotIdx, warpCol + threadCol), regM[dotIdx % 2],
+        regN[dotIdx % 2]);
   };
   // A k-tile. LAST: no other follows.
   const auto compute = [&](auto last) {
@@ -185,9 +186,9 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1)
   // [/snippet main-loop]
 
   // [snippet launch]
-  tile::store_accumulators<VECTORISED>(acc, blockRow + warpRow + threadRow,
-                                       blockCol + warpCol + threadCol, M, N, alpha, beta, C,
-                                       ldc);
+  tile::store_accumulators<VECTORISED>(  //@ load-C store-C
+      acc, blockRow + warpRow + threadRow, blockCol + warpCol + threadCol, M, N, alpha, beta,
+      C, ldc);
 }
 
 bool is_aligned_16(const void* address) {

@@ -116,9 +116,9 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1)
   float regM[2][ROWS], regN[2][COLS];  // operands of a k-step and of the next (chapter 13)
   const auto load_operands = [&](int stage, int dotIdx) {
     const float *As = stages + stage * Config::STAGE_WORDS, *Bs = As + Config::WORDS_A;
-    tile::load_operands(As + dotIdx * BM + warpRow + threadRow,
-                        Bs + dotIdx * BN + warpCol + threadCol, regM[dotIdx % 2],
-                        regN[dotIdx % 2]);
+    tile::load_operands(  //@ load-operands
+        As + dotIdx * BM + warpRow + threadRow, Bs + dotIdx * BN + warpCol + threadCol,
+        regM[dotIdx % 2], regN[dotIdx % 2]);
   };
   // [/snippet operands]
 
@@ -150,9 +150,9 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1)
   // [/snippet main-loop]
 
   // [snippet launch]
-  tile::store_accumulators<VECTORISED>(acc, blockRow + warpRow + threadRow,
-                                       blockCol + warpCol + threadCol, M, N, alpha, beta, C,
-                                       ldc);
+  tile::store_accumulators<VECTORISED>(  //@ load-C store-C
+      acc, blockRow + warpRow + threadRow, blockCol + warpCol + threadCol, M, N, alpha, beta,
+      C, ldc);
 }
 
 // What a launch needs besides the operands: A transposed, tensor maps.
@@ -161,10 +161,13 @@ class Bound : public tile::BoundKernel {
  public:
   explicit Bound(const tile::Gemm& g)
       : g_(g),
+        grid_(tile::ceil_div(g.N, Config::BN), tile::ceil_div(g.M, Config::BM)),
         A_(g.M, g.K, g.A, g.lda, "A transposed"),
         B_(g.K, g.N, g.B, g.ldb, "B copied"),
         mapA_(tile::tensor_map(A_.get(), {g.K, g.M, A_.ld(), Config::BK, Config::BM})),
-        mapB_(tile::tensor_map(B_.get(), {g.K, g.N, B_.ld(), Config::BK, Config::BN})) {}
+        mapB_(tile::tensor_map(B_.get(), {g.K, g.N, B_.ld(), Config::BK, Config::BN})) {
+    tile::require_launchable(grid_);
+  }
 
   void run() override {
     A_.run();
@@ -172,15 +175,15 @@ class Bound : public tile::BoundKernel {
     const bool vectorised = g_.M % Config::BM == 0 && g_.N % Config::BN == 0 &&
                             g_.ldc % 4 == 0 &&
                             reinterpret_cast<std::uintptr_t>(g_.C) % 16 == 0;
-    const dim3 grid(tile::ceil_div(g_.N, Config::BN), tile::ceil_div(g_.M, Config::BM));
     tile::launch(
-        vectorised ? sgemm_specialized<Config, true> : sgemm_specialized<Config, false>, grid,
+        vectorised ? sgemm_specialized<Config, true> : sgemm_specialized<Config, false>, grid_,
         dim3(Config::NUM_THREADS), Config::SMEM_BYTES, mapA_, mapB_, g_.M, g_.N, g_.K,
         g_.alpha, g_.beta, g_.C, g_.ldc);
   }
 
  private:
   tile::Gemm g_;
+  dim3 grid_;
   tile::Repacked<true> A_;
   tile::Repacked<false> B_;
   CUtensorMap mapA_, mapB_;

@@ -98,9 +98,10 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1)
       reinterpret_cast<const char*>(stages + Config::WORDS_A + warpCol + threadCol);
   // Loads the operands of a k-step from the stage at this offset, in bytes.
   const auto load_operands = [&](int offset, int dotIdx) {
-    tile::load_operands(reinterpret_cast<const float*>(firstA + offset) + dotIdx * BM,
-                        reinterpret_cast<const float*>(firstB + offset) + dotIdx * BN,
-                        regM[dotIdx % 2], regN[dotIdx % 2]);
+    tile::load_operands(  //@ load-operands
+        reinterpret_cast<const float*>(firstA + offset) + dotIdx * BM,
+        reinterpret_cast<const float*>(firstB + offset) + dotIdx * BN, regM[dotIdx % 2],
+        regN[dotIdx % 2]);
   };
   // [/snippet operands]
 
@@ -141,17 +142,18 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1)
 
     // [snippet fixup]
     if (work.k_begin > 0) {  // the block that begins this block tile stores it
-      tile::store_partials<CONSUMERS, SWAPPED>(acc, fixup);
+      tile::store_partials<CONSUMERS, SWAPPED>(acc, fixup);  //@ store-partials
       continue;
     }
     const int end = (work.tile + 1) * scheduler.k_tiles;
     if (work.k_end < scheduler.k_tiles)
       for (int n = scheduler.unit_of(int(blockIdx.x)) + 1; scheduler.begin_of(n) < end; ++n)
-        tile::add_partials<CONSUMERS, SWAPPED>(acc, fixup, scheduler.block_of(n));
+        tile::add_partials<CONSUMERS, SWAPPED>(  //@ load-partials wait-ready
+            acc, fixup, scheduler.block_of(n));
     const tile::Position tile = scheduler.position_of(work.tile);
-    tile::store_accumulators<VECTORISED>(acc, tile.row * BM + warpRow + threadRow,
-                                         tile.col * BN + warpCol + threadCol, M, N, alpha,
-                                         beta, C, ldc);
+    tile::store_accumulators<VECTORISED>(  //@ load-C store-C
+        acc, tile.row * BM + warpRow + threadRow, tile.col * BN + warpCol + threadCol, M, N,
+        alpha, beta, C, ldc);
     if constexpr (!VECTORISED) __syncwarp();  // reconverge the warp after predicated stores
   }
   // [/snippet fixup]
@@ -231,7 +233,8 @@ std::vector<tile::Kernel> kernels() {
                    .tile = {C::BM, C::BN, C::BK, tile::Alignment::whole_C},
                    .static_shared = 1024,
                    .dynamic_shared = C::SMEM_BYTES,
-                   .prepare = prepare<C>});
+                   .prepare = prepare<C>,
+                   .takes_any_extent = true});
   });
   return all;
 }

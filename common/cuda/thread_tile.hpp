@@ -41,14 +41,14 @@ template <int ROWS, int COLS>
 __device__ __forceinline__ void load_operands(const float* As, const float* Bs,
                                               float (&regM)[ROWS], float (&regN)[COLS]) {
   const auto load_A = [&](int i) {
-    const float4 four = *reinterpret_cast<const float4*>(As + row_of(i));  //@ load-As
+    const float4 four = *reinterpret_cast<const float4*>(As + row_of(i));
     regM[i] = four.x, regM[i + 1] = four.y, regM[i + 2] = four.z, regM[i + 3] = four.w;
   };
 #pragma unroll
   for (int i = 0; i < ROWS / 2; i += 4) load_A(i);
 #pragma unroll
   for (int j = 0; j < COLS; j += 4) {
-    const float4 four = *reinterpret_cast<const float4*>(Bs + col_of(j));  //@ load-Bs
+    const float4 four = *reinterpret_cast<const float4*>(Bs + col_of(j));
     regN[j] = four.x, regN[j + 1] = four.y, regN[j + 2] = four.z, regN[j + 3] = four.w;
   }
 #pragma unroll
@@ -91,18 +91,18 @@ __device__ __forceinline__ void store_accumulators(const float (&acc)[ROWS][COLS
         float4 result{alpha * acc[i][j], alpha * acc[i][j + 1], alpha * acc[i][j + 2],
                       alpha * acc[i][j + 3]};
         if (beta != 0.0f) {
-          const float4 old = *reinterpret_cast<const float4*>(to);  //@ load-C
+          const float4 old = *reinterpret_cast<const float4*>(to);
           result = {result.x + beta * old.x, result.y + beta * old.y, result.z + beta * old.z,
                     result.w + beta * old.w};
         }
-        *reinterpret_cast<float4*>(to) = result;  //@ store-C
+        *reinterpret_cast<float4*>(to) = result;
       } else {
 #pragma unroll
         for (int n = 0; n < 4; ++n) {
           if (r >= M || c + n >= N) continue;
           float result = alpha * acc[i][j + n];
-          if (beta != 0.0f) result += beta * to[n];  //@ load-C-words
-          to[n] = result;                            //@ store-C-words
+          if (beta != 0.0f) result += beta * to[n];
+          to[n] = result;
         }
       }
     }

@@ -128,13 +128,13 @@ __device__ __forceinline__ void store_partials(const float (&acc)[ROWS][COLS],
     for (int j = 0; j < COLS; j += 4) {
       const float4 four{acc[i][j + word_of<SWAPPED>(0)], acc[i][j + word_of<SWAPPED>(1)],
                         acc[i][j + word_of<SWAPPED>(2)], acc[i][j + word_of<SWAPPED>(3)]};
-      to[(i * COLS + j) / 4 * THREADS] = four;  //@ store-partials
+      to[(i * COLS + j) / 4 * THREADS] = four;
     }
   }
   ptx::barrier_sync_aligned(1, THREADS);  // all threads have stored theirs
   if (threadIdx.x == 0) {
-    __threadfence();                          // the partials are visible before the flag
-    atomicExch(&fixup.ready[blockIdx.x], 1);  //@ set-ready
+    __threadfence();  // the partials are visible before the flag
+    atomicExch(&fixup.ready[blockIdx.x], 1);
   }
   __syncwarp();  // reconverge the warp after the single-lane branch
 }
@@ -144,7 +144,7 @@ template <int THREADS, bool SWAPPED, int ROWS, int COLS>
 __device__ __forceinline__ void add_partials(float (&acc)[ROWS][COLS], const Fixup& fixup,
                                              int block) {
   if (threadIdx.x == 0) {
-    while (atomicCAS(&fixup.ready[block], 1, 0) != 1) __nanosleep(32);  //@ wait-ready
+    while (atomicCAS(&fixup.ready[block], 1, 0) != 1) __nanosleep(32);
     __threadfence();  // the flag is read before the partials
   }
   ptx::barrier_sync_aligned(1, THREADS);  // the partials are visible to all threads
@@ -154,7 +154,7 @@ __device__ __forceinline__ void add_partials(float (&acc)[ROWS][COLS], const Fix
   for (int i = 0; i < ROWS; ++i) {
 #pragma unroll
     for (int j = 0; j < COLS; j += 4) {
-      const float4 four = from[(i * COLS + j) / 4 * THREADS];  //@ load-partials
+      const float4 four = from[(i * COLS + j) / 4 * THREADS];
       acc[i][j + word_of<SWAPPED>(0)] += four.x;
       acc[i][j + word_of<SWAPPED>(1)] += four.y;
       acc[i][j + word_of<SWAPPED>(2)] += four.z;

@@ -1,0 +1,2 @@
+# Figures of chapter 14: see book/draw.cmake.
+tile_ladder(FASTEST)

@@ -1,0 +1,2 @@
+# Figures of chapter 15: see book/draw.cmake.
+tile_ladder(FASTEST)
