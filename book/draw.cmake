@@ -1,4 +1,4 @@
-# How figures are drawn. Each chapter lists its own in its figures.cmake, and CMakeLists.txt those of the other pages, with
+# How figures are drawn. chapters/figures.cmake lists those of the chapters, and CMakeLists.txt those of the other pages, with
 #   tile_figure(NAME KIND KERNEL [ARGUMENT...])  a map of what KERNEL did, drawn by `figures KIND` (see figures/figures.cpp); NN/KERNEL is
 #                                                another chapter's or a lab's, as in keys
 #   tile_summary(NAME KIND)                      a picture of the chapter's facts

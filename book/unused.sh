@@ -24,6 +24,6 @@ for figure in $(echo "$figures" | tr ';' ' '); do
     */table-*) shown="name=${figure#*/table-}( |\})" ;;
     *) shown="[= \"]$figure[.]svg" ;;
   esac
-  grep -qE "$shown" "$@" || complain "no page shows $figure" figures.cmake
+  grep -qE "$shown" "$@" || complain "no page shows $figure" chapters/figures.cmake
 done
 exit "$wrong"

@@ -36,6 +36,10 @@ function(tile_add_break_programs name source experiments)
       message(FATAL_ERROR "${experiments}: an experiment needs a name of its own, of a-z, 0-9 and -, not '${experiment}'")
     endif()
     string(JSON edit GET "${text}" ${i})
+    string(JSON test ERROR_VARIABLE compiled GET "${edit}" test)
+    if(NOT compiled)  # what a test says is a result
+      string(JSON edit REMOVE "${edit}" message)
+    endif()
     tile_write_if_different("${program}.edit" "${edit}")
     add_custom_command(OUTPUT "${program}.result"
       COMMAND breaks try --experiment "${program}.edit" --source "${source}" --compiler "${PROJECT_BINARY_DIR}/model-cc"
@@ -44,10 +48,10 @@ function(tile_add_break_programs name source experiments)
       DEPFILE "${program}.d" COMMENT "Breaking ${name}: ${experiment}" VERBATIM)
     list(APPEND results "${program}.result")
   endforeach()
-  add_custom_command(OUTPUT "${directory}/captured.tsv"
-    COMMAND breaks capture --experiments "${experiments}" --built "${directory}" --output "${directory}/captured.tsv"
+  add_custom_command(OUTPUT "${directory}/breaks.json"
+    COMMAND breaks capture --experiments "${experiments}" --built "${directory}" --output "${directory}/breaks.json"
     DEPENDS breaks "${experiments}" ${results} COMMENT "Capturing ${name}" VERBATIM)
-  add_custom_target(${name}.breaks DEPENDS "${directory}/captured.tsv")
+  add_custom_target(${name}.breaks DEPENDS "${directory}/breaks.json")
   add_dependencies(${name}.breaks precompiled)
   add_dependencies(breaks_built ${name}.breaks)
 

@@ -6,14 +6,15 @@
 //   "find"     a text that occurs once in the program; or a list of such texts
 //   "replace"  its replacement; or a list of as many
 // and either
-//   "test"     the test case that must fail, and
-//   "says"     the expected finding, "KIND: DETAIL": "race: sgemm_shared", "check: a == b", "wrong result" (see mismatch)
-// or
+//   "test"     the test case that must fail,
+//   "says"     the expected finding, "KIND: DETAIL": "race: sgemm_shared", "check: a == b", "wrong result" (see mismatch), and
+//   "message"  what the test says, for the book; `breaks capture` fills it in
+// or only
 //   "message"  the compiler's error; for a static assertion, its text.
 //
 // breaks try      makes the edited copy, without the program's other tests, compiles it, runs the test, and keeps the result
 // breaks judge    says whether all results were as expected
-// breaks capture  writes the messages for messages.tsv, without line numbers, which other edits of the source would change
+// breaks capture  writes breaks.json with the messages, without line numbers, which other edits of the source would change
 // breaks emit     writes the experiments for the book
 // Ninja runs try and capture if something has changed (breaks.cmake); judge is a test.
 #include <fmt/format.h>
@@ -63,7 +64,7 @@ Experiment experiment_from(const nlohmann::json& e) {
   const auto find = texts(e.at("find")), replace = texts(e.at("replace"));
   if (find.empty() || find.size() != replace.size()) refuse("needs as many texts in replace as in find");
   for (std::size_t i = 0; i < find.size(); ++i) x.edits.push_back({find[i], replace[i]});
-  if (x.test.empty() == x.message.empty()) refuse("needs either test or message");
+  if (x.test.empty() && x.message.empty()) refuse("needs a test that fails, or the compiler's message");
   if (!x.test.empty() && x.says.empty()) refuse("needs says: the kind of the finding, as in \"race: sgemm_shared\"");
   if (!x.test.empty() && x.says != "wrong result" && x.says.find(": ") == std::string::npos)
     refuse(fmt::format("says '{}', which names no kernel, expression or message: \"KIND: DETAIL\"", x.says));
@@ -338,7 +339,7 @@ Result result_of(const Experiment& e, const Build& b) {
       const std::string rule = read_text(headers);
       depends += rule.substr(rule.find(':') + 1);
     }
-    if (e.message.empty())
+    if (!e.test.empty())
       return compiled.status == 0 ? result_of_test(e, b) : Result{"it does not compile:\n" + compiled.output, ""};
     if (compiled.status == 0) return {"it compiles, and must not", ""};
     if (error == e.message) return {"", "error: " + error};
@@ -375,14 +376,13 @@ std::string kept(const Experiment& e, std::string message, const std::string& so
   return boost::trim_right_copy(message);
 }
 
-/// Name, "test" or "message", old text, new text, the test or the message, what the test says; several edits are separated by \\f.
+/// Name, old text, new text, the test, its finding, the message; several edits are separated by \\f.
 std::string line_for_the_book(const Experiment& e) {
   std::vector<std::string> find, replace;
   for (const Edit& edit : e.edits) find.push_back(edit.find), replace.push_back(edit.replace);
-  const bool test = !e.test.empty();
-  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", e.name, test ? "test" : "message",
-                     escaped(fmt::format("{}", fmt::join(find, "\f"))),
-                     escaped(fmt::format("{}", fmt::join(replace, "\f"))), test ? e.test : e.message, e.says);
+  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", e.name, escaped(fmt::format("{}", fmt::join(find, "\f"))),
+                     escaped(fmt::format("{}", fmt::join(replace, "\f"))), e.test, e.says,
+                     escaped(e.test.empty() ? "error: " + e.message : e.message));
 }
 
 // The kept result of an experiment.
@@ -413,7 +413,8 @@ int main(int argc, char** argv) {
   trying->add_option("--source", b.source, "chapterNN.cu")->required();
   trying->add_option("--compiler", b.compiler, "model-cc")->required();
   trying->add_option("--program", b.program, "the program to write, beside PROGRAM.result")->required();
-  auto* capturing = app.add_subcommand("capture", "write the messages of the experiments with expected results");
+  auto* capturing =
+      app.add_subcommand("capture", "write breaks.json with the messages of tests that failed as expected");
   auto* judging = app.add_subcommand("judge", "judge the results of the experiments");
   for (auto* all : {capturing, judging}) all->add_option("--built", built, "directory with their programs")->required();
   auto* emitting = app.add_subcommand("emit", "write the experiments as tab-separated lines");
@@ -434,13 +435,14 @@ int main(int argc, char** argv) {
     const auto list = load(experiments);
     if (*judging) return judge(list, built);
     std::string lines;
-    for (const Experiment& e : list) {
+    auto entries = nlohmann::ordered_json::parse(read_text(experiments));
+    for (std::size_t i = 0; i < list.size(); ++i) {
       if (*emitting)
-        lines += line_for_the_book(e);
-      else if (const Result result = tried(e, built); result.surprise.empty())
-        lines += fmt::format("{}\t{}\n", e.name, escaped(result.message));
+        lines += line_for_the_book(list[i]);
+      else if (const Result result = tried(list[i], built); result.surprise.empty() && !list[i].test.empty())
+        entries[i]["message"] = result.message;
     }
-    write_text(output, lines);
+    write_text(output, *emitting ? lines : entries.dump(2) + '\n');
     return 0;
   } catch (const std::exception& e) {
     fmt::print(stderr, "breaks: {}\n", e.what());

@@ -23,7 +23,7 @@ expected() {
     at = index($0, "//" mark " ") { text = substr($0, at + 4); gsub(/@/, file ":" FNR, text); print text }' "$1"
 }
 
-for name in words forms advice mistakes refused header program plain; do
+for name in words forms advice mistakes refused program plain; do
   file=ctest/count/$name.cu
   expected "$file" ! >"$scratch/told"
   code=0
@@ -80,6 +80,9 @@ told 1 ".*without.cu: the file describes no run: add a TILE_COUNT (see the READM
 source_of arch '__global__ void k(int* out) { *out = __CUDA_ARCH__; }
 TILE_COUNT("r") { auto out = tile::array<int>("out", 1); k<<<1, 1>>>(out.device()); tile::expect(out.host()[0] == 800, ""); }'
 counted 0 --arch 800 "$scratch/arch.cu"
+source_of cub '#include <cub/cub.cuh>
+TILE_COUNT("never read") {}'
+told 1 "cub.cu:2: cub/cub.cuh is not part of the model: leave it out" "$scratch/cub.cu"
 source_of main 'TILE_COUNT("r") {} int main() {}'
 told 1 "main.cu: main() is not run: describe each launch in a TILE_COUNT" "$scratch/main.cu"
 source_of ptx '__global__ void k() { asm("mov.u32 %r1, %r2;"); } TILE_COUNT("r") {}'

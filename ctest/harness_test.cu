@@ -279,6 +279,7 @@ TEST_CASE("a record that was written is read back the same, with medians and rat
   CHECK(contains(tile::read_whole(directory / "runs.csv"), "\nk,1024,,0.01,0,,,,0.12 0.1207 0.1214"));
   CHECK(contains(tile::read_whole(directory / "cublas.csv"), "\nk,\"64x32x16.bf16,bf16,f32.ld16,40,32\",0.06 "));
   CHECK(contains(tile::read_whole(directory / "metrics.csv"), "\nk,counters,l2_sectors,5,4,6\n"));
+  CHECK(contains(tile::read_whole(directory / "environment.json"), "\"name\": \"k\",\n      \"registers\": 40,"));
   CHECK_FALSE(std::filesystem::exists(directory / "cublaslt.csv"));
 
   // In the same directory, a sweep with a search in cuBLASLt, and a tuning.
@@ -353,7 +354,7 @@ TEST_CASE("invalid records are rejected with one line and advice") {
            {"cublas.csv", columns + "k,1024\n", "line 2: 2 fields for 3 columns"},
            {"cublas.csv", columns + "k,1024,1 x\n", "line 2: samples_ms is '1 x', which is not a number"},
            {"cublas.csv", columns + "k,1024,1 2\n", "k at 1024: the samples do not form pairs"},
-           {"kernels.csv", "name\nother\n", "runs.csv has k, which is not in kernels.csv"}}) {
+           {"runs.csv", columns + "other,1024,1 2\n", "runs.csv has other, which is not in environment.json"}}) {
     tile::save_record(directory, made_up_record());
     scratch("damaged/" + file, text);
     std::string found = "accepted";

@@ -3,7 +3,7 @@
 // names, is not counted as a mistake. One that passes all tests has survived: it needs a test, or a line in the
 // reviewed list that says why it does not matter.
 //
-// The list: [{"from", "to", "reason"}], with the changed line before and after, without comments and with single spaces.
+// The list: {"chapterNN": [{"from", "to", "reason"}]}, with the changed line before and after, without comments and with single spaces.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -238,11 +238,11 @@ std::vector<Mutant> mutants_of(const std::string& program) {
 /// The reviewed survivors: the line before and after.
 using Accepted = std::set<std::pair<std::string, std::string>>;
 
-Accepted load_accepted(const fs::path& file) {
+Accepted load_accepted(const fs::path& file, const std::string& program) {
   Accepted list;
-  if (!fs::exists(file)) return list;  // this chapter's survivors have not been reviewed
+  if (!fs::exists(file)) return list;  // no survivors have been reviewed
   try {
-    for (const auto& entry : nlohmann::json::parse(read_text(file))) {
+    for (const auto& entry : nlohmann::json::parse(read_text(file)).value(program, nlohmann::json::array())) {
       if (entry.at("reason").get<std::string>().empty())
         throw std::runtime_error(file.string() + ": a reason is empty");
       list.emplace(entry.at("from").get<std::string>(), entry.at("to").get<std::string>());
@@ -439,9 +439,10 @@ int main(int argc, char** argv) {
       for (const Mutant& m : chosen) fmt::print("{}", in_words(m));
       return 0;
     }
-    const Accepted accepted = load_accepted(list);
+    const std::string program = fs::path(source).stem();
+    const Accepted accepted = load_accepted(list, program);
     require_current(all, accepted);
-    fmt::print("{}: {} of {} mutants, seed {}\n", fs::path(source).stem().string(), chosen.size(), all.size(), seed);
+    fmt::print("{}: {} of {} mutants, seed {}\n", program, chosen.size(), all.size(), seed);
     std::fflush(stdout);
     const auto outcomes = try_all(chosen, original, source, compiler, work);
     return report(chosen, outcomes, accepted) == 0 ? 0 : 1;

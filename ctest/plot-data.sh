@@ -14,19 +14,19 @@ grep -q "$(printf '^"naive"\tsm\t1365.25\t')" "$scratch/roofline.tsv" || refuse 
 
 # A ladder has every kernel, or for earlier chapters only the fastest; cuBLAS comes last.
 record() { # NN CUBLAS-MS KERNEL:MS...: four iterations of each kernel and of cuBLAS
-  measured=$scratch/chapters/$1-x/measured/nvidia-h200 cublas=$2
+  measured=$scratch/chapters/$1-x/measured/nvidia-h200 cublas=$2 kernels=
   mkdir -p "$measured"
   shift 2
-  echo '{"gpu": "made up", "date": "", "driver": "", "cuda": "", "fingerprint": {}, "sms": 1, "clock_hz": 1}' >"$measured/environment.json"
-  echo name >"$measured/kernels.csv"
   echo kernel,problem,freivalds_deviation,clock_samples,samples_ms >"$measured/runs.csv"
   echo kernel,problem,samples_ms >"$measured/cublas.csv"
   for of in "$@"; do
     kernel=${of%:*} ms=${of#*:}
-    echo "$kernel" >>"$measured/kernels.csv"
+    kernels="$kernels${kernels:+, }{\"name\": \"$kernel\"}"
     echo "$kernel,4096,0,0,$ms $ms $ms $ms" >>"$measured/runs.csv"
     echo "$kernel,4096,$cublas" >>"$measured/cublas.csv"
   done
+  echo '{"gpu": "made up", "date": "", "driver": "", "cuda": "", "fingerprint": {}, "sms": 1, "clock_hz": 1,' \
+    "\"kernels\": [$kernels]}" >"$measured/environment.json"
 }
 record 01 "1 1 1 1" slow:9 fast:5 middling:7
 record 02 "1 1 1 1" only:4

@@ -22,7 +22,7 @@ refuse() {
   diff -r "$record" "$recorded" || fail "the record was changed by: $*"
 }
 
-function=$(sed -n '2s/.*,//p' "$record/kernels.csv")
+function=$(sed -n 's/.*"function": "\(.*\)",/\1/p' "$record/environment.json")
 printf '==PROF== x\n"ID","Kernel Name","lts__t_sectors_op_read.sum"\n"","",""\n"0","%s","1,240"\n' "$function" >"$scratch/ncu.csv"
 printf '\t\tFunction : %s\n /*0000*/  FFMA R1, R2, R3, R1 ;\n /*0010*/  EXIT ;\n' "$function" >"$scratch/sass.txt"
 echo nothing >"$scratch/nothing"

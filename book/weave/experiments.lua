@@ -1,7 +1,7 @@
 -- Break-it experiments: ::: {.break name=NAME} shows an edit, and what a reader who makes it will see.
--- In: a Div; breaks.tsv, which the experiments' program makes of the chapter's breaks.json; the chapter's program; and messages.tsv beside
--- breaks.json: what test or compiler said, kept by the experiment's name. Out: blocks, and rows of the experiments for whoever names one.
--- Where nothing was kept yet, the page says how to see it. An unknown experiment ends the weave.
+-- In: a Div; breaks.tsv, which the experiments' program makes of the chapter's breaks.json; and the chapter's program. Out: blocks, and
+-- rows of the experiments for whoever names one. Where no message was kept yet, the page says how to see it. An unknown experiment ends
+-- the weave.
 
 local text = require("weave.text")
 local page = require("weave.page")
@@ -66,23 +66,14 @@ local function difference(source, place)
   return rows
 end
 
--- What was said when this edit was made, or nil. The lines of the file: the experiment, what was said.
-local function message_of(row)
-  for _, line in ipairs(text.lines_of(text.read(page.root .. "/" .. page.source:gsub("[^/]*$", "messages.tsv")) or "")) do
-    local fields = text.split(line)
-    if fields[1] == row.name then return unescape(fields[2]) end
-  end
-end
-
 local function outcome(row)
-  local fails, message = row.outcome == "test", message_of(row)
-  local opening = fails and "Then this test fails: " .. code.inline(row.result) or "Then it does not compile"
-  if message then
+  local opening = row.test ~= "" and "Then this test fails: " .. code.inline(row.test) or "Then it does not compile"
+  if row.message ~= "" then
     return '<p class="outcome">' .. opening .. ":</p>" .. elements.scrolling("scroll", "what is then said") ..
-      '<pre class="captured">' .. text.escape(message) .. "</pre></div>"
+      '<pre class="captured">' .. text.escape(unescape(row.message)) .. "</pre></div>"
   end
-  local says = fails and (row.says ~= "" and ", and says " .. code.inline(row.says) or "") or ": " .. code.inline(row.result)
-  return '<p class="outcome">' .. opening .. says .. ". The whole of it: <code>./tile test chapter" .. page.id .. ".breaks</code>.</p>"
+  return '<p class="outcome">' .. opening .. ", and says " .. code.inline(row.says) ..
+    ". The whole of it: <code>./tile test chapter" .. page.id .. ".breaks</code>.</p>"
 end
 
 function experiments.resolve(div)

@@ -49,7 +49,6 @@ end
 
 -- The tables of a record, and the columns that say what a row is of; cuBLAS's have one number that the runs do not have.
 local tables = {
-  {name = "kernels", of = {"name"}},
   {name = "metrics", of = {"kernel", "set", "metric"}},
   {name = "runs", of = {"kernel", "problem"}},
   {name = "sweep-runs", of = {"sweep", "problem"}},
@@ -85,9 +84,15 @@ local recorded_in = text.remembered(function(chapter)
       if number > 1 and t.only then add(address .. t.only, file, number) end
     end
   end
-  for number, line in ipairs(record and lines_of_file(record .. "/environment.json") or {}) do
-    local word = line:match('^%s*"(%l[%w_]*)":')
-    if word then add(word, record .. "/environment.json", number) end
+  local environment, fields, name = (record or "") .. "/environment.json", {}, nil
+  for number, line in ipairs(record and lines_of_file(environment) or {}) do
+    local space, word, value = line:match('^(%s+)"(%l[%w_]*)": "?([^",]*)')
+    if space == "  " then add(word, environment, number) end
+    if space == "      " then fields[word], name = number, word == "name" and value or name end
+    if line:match("^    }") then  -- the end of a kernel, whose name comes after some of its fields
+      for field, at in pairs(name and fields or {}) do add(field == "name" and name or name .. "." .. field, environment, at) end
+      fields, name = {}, nil
+    end
   end
   return found
 end)

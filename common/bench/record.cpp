@@ -27,14 +27,9 @@ struct Column {
 };
 using Columns = std::vector<Column>;
 
-const Columns of_kernels{{"name", Column::text}, {"registers"},     {"spill_bytes"},   {"static_shared"},
-                         {"dynamic_shared"},     {"block_threads"}, {"blocks_per_sm"}, {"function", Column::text}};
-
-const Columns of_candidates = [] {
-  Columns columns = of_kernels;
-  columns.insert(columns.end() - 1, {{"pruned", Column::text}, {"median_ms"}});
-  return columns;
-}();
+const Columns of_candidates{
+    {"name", Column::text}, {"registers"},     {"spill_bytes"},          {"static_shared"}, {"dynamic_shared"},
+    {"block_threads"},      {"blocks_per_sm"}, {"pruned", Column::text}, {"median_ms"},     {"function", Column::text}};
 
 /// A table with a row for each run or each problem: the key columns that identify its runs, and the columns with their values.
 struct RunTable {
@@ -145,19 +140,23 @@ void add_metrics(std::vector<Fields>& rows, const std::string& kernel, const Rec
 
 void save_kernels(const fs::path& directory, RecordKind kind, const Record& record) {
   const Record& kernels = record.at("kernels");
-  std::vector<Fields> launches, metrics;
+  std::vector<Fields> metrics;
   add_metrics(metrics, "", {{"rates", record.at("rates")}});
-  for (const Record& kernel : kernels) {
-    launches.push_back(fields_of(kernel, of_kernels));
-    add_metrics(metrics, kernel.at("name"), kernel);
-  }
+  for (const Record& kernel : kernels) add_metrics(metrics, kernel.at("name"), kernel);
   const Record others = record.value("other_kernels", Record::object());
   for (const auto& [function, entry] : others.items()) add_metrics(metrics, function, entry);
-  write_table(file_in(directory, kind, "kernels.csv"), {}, of_kernels, launches);
   for (const RunTable& table : run_tables)
     write_table(file_in(directory, kind, table.file), table.keys, table.columns, rows_of_runs(table, kernels));
   write_table(file_in(directory, kind, "metrics.csv"), {"kernel", "set", "metric", "value", "low", "high"}, {},
               metrics);
+}
+
+// What is in no table: the fields of each kernel that are numbers or texts.
+Record without_tables(Record kernels) {
+  for (Record& kernel : kernels)
+    for (auto field = kernel.begin(); field != kernel.end();)
+      field = field->is_structured() ? kernel.erase(field) : std::next(field);
+  return kernels;
 }
 
 Record* kernel_named(Record& record, const std::string& name) { return const_cast<Record*>(find_kernel(record, name)); }
@@ -176,7 +175,7 @@ void load_runs(Record& record, const fs::path& directory, RecordKind kind) {
   for (const Row& row : rows_in(file_in(directory, kind, "runs.csv"))) {
     Record* kernel = kernel_named(record, row.text("kernel"));
     if (kernel == nullptr)
-      throw RecordError(fmt::format("runs.csv has {}, which is not in kernels.csv", row.text("kernel")));
+      throw RecordError(fmt::format("runs.csv has {}, which is not in environment.json", row.text("kernel")));
     (*kernel)["runs"].push_back(to_json(problem_named(row.text("problem"))));
   }
   const auto each_run = [&](auto&& visit) {
@@ -201,11 +200,7 @@ void load_runs(Record& record, const fs::path& directory, RecordKind kind) {
 
 void load_kernels(Record& record, const fs::path& directory, RecordKind kind) {
   record["rates"] = Record::object();
-  record["kernels"] = Record::array();
-  for (const Row& row : rows_in(file_in(directory, kind, "kernels.csv"))) {
-    Record& kernel = record["kernels"].emplace_back(Record{{"runs", Record::array()}});
-    read_fields(kernel, row, of_kernels);
-  }
+  for (Record& kernel : record.at("kernels")) kernel["runs"] = Record::array();
   load_metrics(record, file_in(directory, kind, "metrics.csv"));
   load_runs(record, directory, kind);
 }
@@ -259,6 +254,7 @@ void save_record(const fs::path& directory, const Record& record) {
   }
   Record environment = record;
   for (const char* key : {"rates", "kernels", "other_kernels", "candidates", "chosen"}) environment.erase(key);
+  if (kind != RecordKind::tuned) environment["kernels"] = without_tables(record.at("kernels"));
   // Last: its presence marks a complete record.
   write_whole(file_in(directory, kind, "environment.json"), environment.dump(2) + '\n');
 }

@@ -3,8 +3,8 @@
 // (here), ceilings computed from counts (ceilings.hpp), errors of a record (programs.hpp). Its program is tile-record.
 //
 // A record is a directory, chapters/NN-name/measured/<gpu>/:
-//   environment.json     GPU, driver, toolkit, date, clocks before and after, capacity of an SM, digests of machine code
-//   kernels.csv          registers, shared memory, blocks per SM
+//   environment.json     GPU, driver, toolkit, date, clocks before and after, capacity of an SM, digests of machine code;
+//                        registers, shared memory and blocks per SM of each kernel, in the order of the chapter
 //   runs.csv             for each kernel and problem: its times in order, and clock and power meanwhile
 //   cublas.csv           cuBLAS's times, each paired with one of that kernel
 //   cublaslt.csv         the same for the fastest algorithm that cuBLASLt suggested
@@ -28,7 +28,7 @@ struct RecordError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A record in memory: the environment, "rates" and "kernels". A kernel has the fields of kernels.csv,
+/// A record in memory: the environment, "rates" and "kernels". A kernel has its fields of environment.json,
 /// "runs", and an object for each set of metrics; so does "other_kernels". A tuning has "candidates" and "chosen".
 using Record = nlohmann::json;
 

@@ -3,11 +3,11 @@ local testing = dofile(pandoc.path.directory(PANDOC_SCRIPT_FILE) .. "/testing.lu
 local source = "int a;\n  if (x < 1) {\n    // [snippet r]\n    wait();  // why\n    read(\"\\n\");  //@ load-A\n  }\nint b;\nint f(int a,  //\n      int c) {\n  int d;\n}\n"
 local files = {
   ["chapter03.cu"] = source,
-  ["emit/03/breaks.tsv"] = "barrier\ttest\t    wait();  // why\\n\t\ta race\trace: read\n" ..
-    "edge\tmessage\tx < 1\tx <= 1\ta message\t\n" ..
-    "both\ttest\tread(\"\\\\n\")\\fint b\tread(\"\\\\t\")\\fint c\ta race\trace: read\n" ..
-    "guard\ttest\tint c\tint z\ta race\trace: read\n" ..
-    "gone\ttest\tint z\tint y\ta race\trace: read\n",
+  ["emit/03/breaks.tsv"] = "barrier\t    wait();  // why\\n\t\ta race\trace: read\t\n" ..
+    "edge\tx < 1\tx <= 1\t\t\terror: a message\n" ..
+    "both\tread(\"\\\\n\")\\fint b\tread(\"\\\\t\")\\fint c\ta race\trace: read\trace: read,\\n  chapter03.cu\n" ..
+    "guard\tint c\tint z\ta race\trace: read\t\n" ..
+    "gone\tint z\tint y\ta race\trace: read\t\n",
 }
 testing.on_page(files, {}, function(page)
   local experiments = require("weave.experiments")
@@ -23,7 +23,9 @@ testing.on_page(files, {}, function(page)
   html = shown("edge")
   testing.contains("a part of a line: old", html, '<span class="line-number removed">- 2</span>')
   testing.contains("a part of a line: new", html, '<span class="line-number added">+ </span><span class="line added">')
-  testing.contains("what does not compile", html, 'Then it does not compile: <code class="kept">a message</code>')
+  testing.contains("what does not compile", html, 'Then it does not compile:</p>')
+  testing.contains("the compiler's message", html, '<pre class="captured">error: a message</pre>')
+  testing.contains("a test's message", shown("both"), '<pre class="captured">race: read, chapter03.cu</pre>')
   local _, programs = shown("both"):gsub('<pre class="program difference">', "")
   testing.equal("two edits", programs, 2)
   testing.equal("no row where no line is left out", shown("guard"):find("⋮", 1, true), nil)
@@ -32,9 +34,6 @@ testing.on_page(files, {}, function(page)
   testing.contains("no empty comments", html, "int a, </span>")
   testing.contains("an indented line", html, '<span class="line removed"><span class="indent"> </span>int c) { </span>')
   testing.refused("edit of nothing", "the text that experiment gone edits is gone from chapter03.cu", shown, "gone")
-
-  page.write(page.root .. "/messages.tsv", "edge\tanother\nbarrier\trace: read,\\n  chapter03.cu\n")
-  testing.contains("what was kept", shown("barrier"), '<pre class="captured">race: read, chapter03.cu</pre>')
 end)
 
 testing.finish()

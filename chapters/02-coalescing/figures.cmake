@@ -1,4 +1,0 @@
-# Figures of chapter 02: see book/draw.cmake.
-tile_figure(access-coalesced-A access coalesced load-A)
-tile_figure(access-coalesced-B access coalesced load-B)
-tile_ladder()
