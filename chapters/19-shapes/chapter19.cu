@@ -19,9 +19,9 @@
 #include <string>
 #include <type_traits>
 
-#include "chapters/19-tma/register_banks.hpp"
-#include "chapters/19-tma/standard_error.hpp"
-#include "chapters/19-tma/sweep.hpp"
+#include "chapters/19-shapes/register_banks.hpp"
+#include "chapters/19-shapes/standard_error.hpp"
+#include "chapters/19-shapes/sweep.hpp"
 #include "common/check/operands.hpp"
 #include "common/cuda/machine.hpp"
 #include "common/cuda/ptx.hpp"

@@ -1,4 +1,4 @@
-#include "chapters/19-tma/register_banks.hpp"
+#include "chapters/19-shapes/register_banks.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -44,7 +44,7 @@ MeasuredLoop loop_of(const std::string& line) {
 }
 
 std::vector<MeasuredLoop> measured_loops() {
-  const auto path = in_repository("chapters/19-tma/h200-register-banks.csv");
+  const auto path = in_repository("chapters/19-shapes/h200-register-banks.csv");
   std::ifstream in(path);
   if (!in)
     throw std::runtime_error(

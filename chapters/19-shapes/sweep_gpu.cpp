@@ -1,7 +1,7 @@
 // The sweep on a GPU: its times, as a record.
 #include <fmt/format.h>
 
-#include "chapters/19-tma/sweep.hpp"
+#include "chapters/19-shapes/sweep.hpp"
 #include "common/bench/clocks.hpp"
 #include "common/bench/machine_code.hpp"
 #include "common/bench/run.hpp"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "chapters/19-tma/sweep.hpp"
+#include "chapters/19-shapes/sweep.hpp"
 #include "common/bench/run.hpp"
 #include "common/report/findings.hpp"
 #include "common/report/options.hpp"

@@ -1,7 +1,7 @@
 // Tests of sweeps and of the stronger baseline, with made-up times. The program is itself a chapter with a sweep, whose
 // plot sweep-plot.sh draws.
 
-#include "chapters/19-tma/sweep.hpp"
+#include "chapters/19-shapes/sweep.hpp"
 #include "common/bench/programs.hpp"
 #include "common/bench/run.hpp"
 #include "common/report/chapter.hpp"
