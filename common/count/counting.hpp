@@ -50,7 +50,6 @@ struct Bound {
   std::string resource;
   double cycles;
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Bound, resource, cycles)
 
 struct Verdict {
   double flops = 0;            ///< of the launch; 0: not known
