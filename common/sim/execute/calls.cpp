@@ -134,13 +134,6 @@ void collective(unsigned mask, Collective function, Slot& mine) {
   wait_for({.what = Wait::For::collective, .pc = pc, .mask = mask, .function = function, .slot = &mine});
 }
 
-unsigned active_lanes() {
-  Slot mine;
-  const auto pc = Address(__builtin_return_address(0));
-  wait_for({.what = Wait::For::collective, .pc = pc, .mask = 0, .function = active_mask, .slot = &mine});
-  return unsigned(mine.result);
-}
-
 namespace {
 
 using Word = std::uint32_t;
@@ -214,13 +207,5 @@ SIMT_REDUCE(xor, a ^ b)
 void ballot(unsigned mask, Slot* const* slots) { answer(mask, slots, votes_of(mask, slots)); }
 void any(unsigned mask, Slot* const* slots) { answer(mask, slots, votes_of(mask, slots) != 0); }
 void all(unsigned mask, Slot* const* slots) { answer(mask, slots, votes_of(mask, slots) == mask); }
-void match_any(unsigned mask, Slot* const* slots) {
-  for_each(mask, slots, [&](int, Slot& own) {
-    for_each(mask, slots, [&](int lane, const Slot& other) {
-      if (other.value == own.value) own.result |= 1u << lane;
-    });
-  });
-}
-void active_mask(unsigned mask, Slot* const* slots) { answer(mask, slots, mask); }
 
 }  // namespace simt::device
