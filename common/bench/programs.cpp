@@ -31,9 +31,9 @@ std::string key_of_metric(std::string_view name) {
   return "";
 }
 
-// Counts that become facts, or from which facts are computed: moves, spills, copies, never-executed instructions.
+// Counts that become facts, or from which facts are computed: spills, copies, never-executed instructions.
 Record recorded(const std::map<std::string, int>& tally) {
-  static const std::regex also("issue_cycles|MOV|IMAD\\.MOV\\.U32|(LDL|STL|LDGSTS|@!).*");
+  static const std::regex also("issue_cycles|(LDL|STL|LDGSTS|@!).*");
   Record kept = Record::object();
   for (const auto& [name, count] : tally)
     if (std::ranges::count(tallied, name) > 0 || std::regex_match(name, also)) kept[name] = count;
@@ -52,8 +52,7 @@ Record& entry_of(Record& record, const std::string& function) {
 std::string metrics_of(Metric::Run run, std::string_view known) {
   std::vector<std::string> names;
   for (const Metric& m : metrics)
-    if ((m.run == run || m.run == Metric::both) && known.find(m.needs) != std::string_view::npos)
-      names.push_back(m.name);
+    if (m.run == run && known.find(m.needs) != std::string_view::npos) names.push_back(m.name);
   if (run == Metric::profile)
     for (const Stall& stall : stalls) names.push_back(stall_metric(stall));
   return fmt::format("{}", fmt::join(names, ","));
