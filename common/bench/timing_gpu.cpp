@@ -1,19 +1,26 @@
 // Timing with CUDA events (timing.hpp), only of correct results; and a record's description of the GPU (clocks.hpp).
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_runtime_api.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <ctime>
 #include <future>
+#include <stdexcept>
+#include <string>
 
 #include "common/bench/clocks.hpp"
-#include "common/bench/cublas.hpp"
+#include "common/bench/timing.hpp"
 #include "common/check/operands.hpp"
 
 namespace tile {
 namespace {
+
+void check(cudaError_t status, const char* what) {
+  if (status != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
+}
 
 /// An event on the GPU's default stream.
 class Event {
