@@ -7,35 +7,17 @@
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
-#include <string>
 
 #include "common/cuda/ptx_bulk.hpp"
 
 namespace tile {
 
-/// Throws std::invalid_argument if the grid is not a whole number of clusters, or a cluster has
-/// more blocks than the portable maximum of 8.
-inline void require_clusters(dim3 grid, dim3 cluster) {
-  const auto blocks = std::uint64_t(cluster.x) * cluster.y * cluster.z;
-  if (blocks == 0 || blocks > 8)
-    throw std::invalid_argument("a cluster of " + std::to_string(blocks) +
-                                " blocks: every GPU with clusters supports 1 to 8");
-  for (const auto& [name, extent, of_cluster] :
-       {std::tuple{"grid.x", grid.x, cluster.x}, std::tuple{"grid.y", grid.y, cluster.y},
-        std::tuple{"grid.z", grid.z, cluster.z}})
-    if (extent % of_cluster != 0)
-      throw std::invalid_argument(std::string(name) + " is " + std::to_string(extent) +
-                                  ", not a multiple of the " + std::to_string(of_cluster) +
-                                  " blocks of a cluster along it: round the grid up");
-}
-
-/// Launches `kernel` in clusters of `cluster` blocks, along x, y and z; else like launch().
+/// Launches `kernel` in clusters of `cluster` blocks, along x, y and z, of which the grid has a
+/// whole number; else like launch().
 template <class... Parameters, class... Arguments>
 void launch_in_clusters(void (*kernel)(Parameters...), dim3 grid, dim3 cluster, dim3 block,
                         std::size_t shared_bytes, Arguments&&... arguments) {
   require_launchable(grid);
-  require_clusters(grid, cluster);
 #if TILE_ON_GPU
   allow_shared(kernel, shared_bytes);
   cudaLaunchAttribute attribute{};
