@@ -70,7 +70,7 @@ double require_correct(const std::function<void(const Product&)>& run, const Rot
   poison(c, product.C);
   run(product);
   machine::synchronize();
-  const double deviation = freivalds(product, nullptr, 2024);
+  const double deviation = freivalds(product, 2024);
   const double allowed = c.fill != Fill::random && c.types.C == Element::f32 ? 0 : 1;  // integers are exact
   if (!(deviation <= allowed))
     throw std::runtime_error(

@@ -190,12 +190,12 @@ std::vector<Case> whole_tiles(const Tile& tile, const Types& types = {});
 /// Whole tiles in which one pointer or one leading dimension rules out 16-byte accesses; integers.
 std::vector<Case> misaligned_cases(const Tile& tile, const Types& types = {});
 
-/// Freivalds' check in float64 on the GPU, in GPU programs only: with a random vector x of -1 and 1, C x must equal
-/// alpha A (B x) + beta C0 x. `before` is C before the run (N elements per row) and may be null if beta is 0.
+/// Freivalds' check in float64 on the GPU, in GPU programs only, of a product with beta 0: with a random vector x of -1
+/// and 1, C x must equal alpha A (B x).
 /// Returns the largest deviation of a row in units of the tolerance; for integer inputs it must be exactly 0. The
 /// tolerance is 8 u sqrt(K) |a_i| |B|_F, eight times a row's root-mean-square error under independent roundings, plus
 /// eight times that of rounding C to 16 bits. NaN gives infinity. (R. Freivalds, "Probabilistic machines can use
 /// less running time", 1977.)
-double freivalds(const Product& product, const float* before, std::uint64_t seed);
+double freivalds(const Product& product, std::uint64_t seed);
 
 }  // namespace tile
