@@ -83,11 +83,5 @@ refuse 2 "FILE.cu is required; ./tile count --help lists the options" tile_count
 refuse 2 "--registers" tile_count --registers 999 x.cu
 refuse 2 "--bogus.*; ./tile count --help lists the options" tile_count --bogus x.cu
 refuse 1 "ctest/count is not a .cu file" tile_count ctest/count
-cat >"$scratch/launch.cu" <<'END'
-#include "common/count/count.hpp"
-__global__ void k() {}
-TILE_COUNT("without a block") { k<<<1>>>(); }
-END
-refuse 1 "launch.cu:3: a launch is kernel<<<grid, block>>>(arguments...)" tile_count "$scratch/launch.cu"
 
 exit "$wrong"
