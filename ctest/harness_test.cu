@@ -206,7 +206,7 @@ TEST_CASE("a record has a digest of each kernel's machine code, whatever its nam
 
 TEST_CASE("counters must equal counts, unless a difference is explained") {
   const auto complaint = [](const tile::Record& entry, const std::vector<tile::Difference>& differences) {
-    return joined(tile::unexplained(tile::tallies(few_counts()), entry, differences));
+    return joined(tile::unexplained(few_counts(), entry, differences));
   };
   tile::Record entry = agreeing_counters();
   CHECK(complaint(entry, {}) == "");
@@ -246,7 +246,7 @@ TEST_CASE("stores of copies are counted separately, their loads with other loads
   tile::Record entry = agreeing_counters(without);
   for (const tile::Counter& counter : tile::counters())
     if (counter.of_copies) entry["counters"].erase(counter.key);
-  CHECK(joined(tile::unexplained(tile::tallies(without), entry, {})) == "");
+  CHECK(joined(tile::unexplained(without, entry, {})) == "");
 }
 
 TEST_CASE("differences are read, and an invalid list is rejected") {

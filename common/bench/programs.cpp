@@ -4,12 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <regex>
 #include <sstream>
 
-#include "common/bench/counters.hpp"
 #include "common/bench/machine_code.hpp"
 #include "common/bench/metrics.hpp"
 #include "common/bench/run.hpp"
@@ -105,15 +103,6 @@ void add_sass(Record& record, const std::filesystem::path& sass) {
   if (record.contains("other_kernels"))
     for (auto& [function, entry] : record["other_kernels"].items())
       if (functions.contains(function)) add(entry, functions.at(function));
-}
-
-std::vector<std::string> unexplained_counters(const Record& record, const Record& counted) {
-  const auto differences = load_differences(counted.at("directory").get<std::string>());
-  std::vector<std::string> lines;
-  for (const Record& kernel : counted.at("kernels"))
-    if (const Record* entry = find_kernel(record, kernel.at("name")); entry != nullptr && entry->contains("counters"))
-      std::ranges::move(unexplained(kernel.at("tallies"), *entry, differences), std::back_inserter(lines));
-  return lines;
 }
 
 }  // namespace tile

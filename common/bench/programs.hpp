@@ -5,15 +5,15 @@
 //   chapter          its number
 //   directory        whose measured/ has its records
 //   nvcc             the version that compiles it for the GPU, or ""
-//   kernels          in the order of a record: "name"; with `--describe counts` also "tallies", the model's counts at the
-//                    chapter's counted problem
+//   kernels          how many it has
 //   profiled_pads    pads with which `tile bench` also profiles the kernels
 //   step             an additional step of `tile bench`: "tune", "sweep" or ""
+//   unexplained      with `--describe counts`: a line for each counter of the reference GPU's record that neither equals the
+//                    model's count nor is explained in differences.json
 #pragma once
 
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "common/bench/record.hpp"
 
@@ -28,9 +28,5 @@ void add_counters(Record& record, const std::filesystem::path& ncu_csv, const st
 /// Merges tallies (machine_code.hpp) of the output of `cuobjdump -sass` into the entry of each kernel, "other_kernels" included: of
 /// the whole function under "sass", of its main loop, with positions, under "sass_loop". Throws RecordError if one is missing.
 void add_sass(Record& record, const std::filesystem::path& sass);
-
-/// A line for each row of the book's table of counters that is neither equal nor explained in differences.json; `counted`
-/// is the program's output for `--describe counts`.
-std::vector<std::string> unexplained_counters(const Record& record, const Record& counted);
 
 }  // namespace tile

@@ -98,7 +98,7 @@ void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesyste
 /// Prints the source lines that access memory, each with its counts.
 void print_lines(const std::vector<CountedKernel>& kernels);
 
-/// This program's description of itself (`--describe`, see bench/programs.hpp), with counts on the chapter's problem.
-Record describe_program(const std::vector<CountedKernel>& counted);
+/// This program's description of itself (`--describe`, see bench/programs.hpp).
+Record describe_program(const Findings& found);
 
 }  // namespace tile
