@@ -293,7 +293,7 @@ void count(const Options& options, const std::string& file, const std::string& p
 }
 
 int run(const Options& options) {
-  const Rates rates = recorded_rates(in_repository("chapters"));
+  const Rates rates = reference_rates();
   std::string directory = (fs::temp_directory_path() / "tile-count-XXXXXX").string();
   if (mkdtemp(directory.data()) == nullptr) throw std::runtime_error("cannot make a directory " + directory);
   const std::unique_ptr<const std::string, void (*)(const std::string*)> removed(

@@ -49,8 +49,6 @@ std::optional<Work> work_at(const Case& to, const CountedKernel& k);
 std::optional<Work> work_as_compiled_at(const Case& to, const CountedKernel& k, const std::vector<Record>& records);
 /// The size at which kernels were profiled, if a record says so, otherwise the largest that is timed.
 int size_of_profile(const std::vector<Record>& records);
-/// The rates from which ceilings are computed, as measured by chapter 00.
-Rates reference_rates();
 /// "512 x 512 x 512".
 std::string extents(const Case& c);
 /// A cube with a kernel's types.

@@ -136,8 +136,6 @@ int size_of_profile(const std::vector<Record>& records) {
   return records.empty() ? largest : records.front().value("profiled_size", largest);
 }
 
-Rates reference_rates() { return recorded_rates(in_repository("chapters")); }
-
 std::string extents(const Case& c) { return fmt::format("{} x {} x {}", c.M, c.N, c.K); }
 
 Case cube(const Kernel& kernel, int size) { return Case{size, size, size}.of(kernel.types); }
