@@ -136,19 +136,8 @@ SIMT_INLINE unsigned __byte_perm(unsigned x, unsigned y, unsigned select) {
   for (int i = 0; i < 4; ++i) result |= unsigned(both >> (select >> 4 * i & 7u) * 8 & 0xffu) << 8 * i;
   return result;
 }
-SIMT_INLINE unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
-  return unsigned((std::uint64_t(high) << 32 | low) << (shift & 31u) >> 32);
-}
-SIMT_INLINE unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
-  return unsigned((std::uint64_t(high) << 32 | low) >> (shift & 31u));
-}
 SIMT_INLINE int __mulhi(int x, int y) { return int((long long)(x)*y >> 32); }
 SIMT_INLINE unsigned __umulhi(unsigned x, unsigned y) { return unsigned((unsigned long long)(x)*y >> 32); }
-/// c plus the sum of four products of signed bytes.
-SIMT_INLINE int __dp4a(int a, int b, int c) {
-  for (int i = 0; i < 32; i += 8) c += int(std::int8_t(a >> i)) * int(std::int8_t(b >> i));
-  return c;
-}
 
 // --- Atomic functions ------------------------------------------------------------------------------------------------
 // Each announces its access and then performs it. The value is converted to the type of the updated element, as CUDA's

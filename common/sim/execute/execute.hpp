@@ -70,7 +70,6 @@ struct SharedLayout {
 
   std::size_t bytes = 0;                       ///< of an arena
   const std::uint16_t* variable_at = nullptr;  ///< 1 + index of the variable, or 0
-  const std::uint32_t* room_at = nullptr;      ///< bytes from there to the variable's end, or 0
   const std::uint32_t* offset_of = nullptr;    ///< by SharedVariable::number
 };
 
@@ -343,7 +342,7 @@ struct Launch {
   Trace options;
   std::vector<PlacedVariable> variables;   // that the kernel may touch, ordered by offset; dynamic ones last
   std::vector<std::uint16_t> variable_at;  // the tables of SharedLayout
-  std::vector<std::uint32_t> room_at, offset_of;
+  std::vector<std::uint32_t> offset_of;
   std::size_t arena_bytes = 0;
   std::size_t variable_bytes = 0;  // of all of them
   std::vector<Region*> arrays;     // global arrays, ordered by address

@@ -12,8 +12,6 @@ namespace simt::execute {
 // --- mbarriers -------------------------------------------------------------------------------------------------------
 namespace {
 
-constexpr std::uint32_t most_arrivals = (1u << 20) - 1;
-constexpr std::int64_t most_bytes = (1 << 20) - 1;
 constexpr std::size_t size_of_mbarrier = 8;
 // How often the lanes of a block may give up waiting, with no event in between, before they wait forever.
 constexpr int most_give_ups = 64;
@@ -83,7 +81,7 @@ void complete_bytes(Worker& w, const BulkLoad& load) {
                               load.phase));
   ++w.block->events;
   m.bytes -= std::int64_t(load.box.map.bytes_of_box());
-  if (m.bytes < -most_bytes || (m.missing == 0 && m.bytes < 0)) return refuse(too_many_bytes(m));
+  if (m.missing == 0 && m.bytes < 0) return refuse(too_many_bytes(m));
   end_phase(w, *w.block, m);
 }
 
@@ -343,8 +341,7 @@ void mbarrier_init(void* mbarrier, std::uint32_t count) {
   const auto address = reinterpret_cast<Address>(mbarrier);
   const auto refuse = [&](const std::string& why) { refuse_use(call.w, address, call.pc, "initialises", why); };
   require_place(call.w, call.block, address, call.pc, "initialises");
-  if (count == 0 || count > most_arrivals)
-    refuse(fmt::format(" for {} arrivals; it must be 1 to {}", count, most_arrivals));
+  if (count == 0) refuse(" for 0 arrivals");
   auto& mbarriers = call.block.mbarriers;
   if (mbarriers.contains(address)) refuse(", which has already been initialised");
   if (mbarriers.size() >= order::actors_of_a_kind)
@@ -371,8 +368,6 @@ void mbarrier_arrive(void* mbarrier, std::uint32_t bytes) {
   ++owner.events;
   owner.has_news = owner.has_news || remote;
   m.bytes += bytes;
-  if (m.bytes > most_bytes)
-    refuse(fmt::format(": {} bytes are expected, but a phase can expect at most {}", m.bytes, most_bytes));
   if (m.missing == 0)
     refuse(fmt::format(": phase {} has all its {} arrivals and lacks only {} bytes", m.phase, m.count, m.bytes));
   if (w.traced) m.arrived = order::joined(m.arrived, call.order.arriving(call.lane.linear, !remote));
