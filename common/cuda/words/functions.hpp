@@ -32,25 +32,24 @@ SIMT_SHUFFLE(__shfl_xor_sync, int, shuffle_xor)
 SIMT_INLINE unsigned __ballot_sync(unsigned mask, int predicate) {
   return unsigned(simt::device::together(mask, simt::device::ballot, predicate != 0));
 }
-SIMT_INLINE int __any_sync(unsigned mask, int predicate) {
-  return int(simt::device::together(mask, simt::device::any, predicate != 0));
-}
-SIMT_INLINE int __all_sync(unsigned mask, int predicate) {
-  return int(simt::device::together(mask, simt::device::all, predicate != 0));
-}
-#define SIMT_REDUCE(name, T, function)                                               \
-  SIMT_INLINE T name(unsigned mask, T value) {                                       \
-    return T(simt::device::together(mask, simt::device::function, unsigned(value))); \
+SIMT_INLINE int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
+SIMT_INLINE int __all_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate == 0) == 0; }
+#define SIMT_REDUCE(name, expression)                                                            \
+  template <class T>                                                                             \
+  requires(std::is_integral_v<T> && sizeof(T) == 4) SIMT_INLINE T name(unsigned mask, T value) { \
+    T a = __shfl_sync(mask, value, std::countr_zero(mask));                                      \
+    for (unsigned rest = mask & (mask - 1); rest != 0; rest &= rest - 1) {                       \
+      const T b = __shfl_sync(mask, value, std::countr_zero(rest));                              \
+      a = expression;                                                                            \
+    }                                                                                            \
+    return a;                                                                                    \
   }
-SIMT_REDUCE(__reduce_add_sync, unsigned, reduce_add)
-SIMT_REDUCE(__reduce_add_sync, int, reduce_add)
-SIMT_REDUCE(__reduce_min_sync, unsigned, reduce_min)
-SIMT_REDUCE(__reduce_min_sync, int, reduce_min_signed)
-SIMT_REDUCE(__reduce_max_sync, unsigned, reduce_max)
-SIMT_REDUCE(__reduce_max_sync, int, reduce_max_signed)
-SIMT_REDUCE(__reduce_and_sync, unsigned, reduce_and)
-SIMT_REDUCE(__reduce_or_sync, unsigned, reduce_or)
-SIMT_REDUCE(__reduce_xor_sync, unsigned, reduce_xor)
+SIMT_REDUCE(__reduce_add_sync, a + b)
+SIMT_REDUCE(__reduce_min_sync, b < a ? b : a)
+SIMT_REDUCE(__reduce_max_sync, a < b ? b : a)
+SIMT_REDUCE(__reduce_and_sync, a& b)
+SIMT_REDUCE(__reduce_or_sync, a | b)
+SIMT_REDUCE(__reduce_xor_sync, a ^ b)
 #undef SIMT_REDUCE
 SIMT_INLINE int __syncthreads_count(int predicate) { return simt::device::block_vote(predicate != 0); }
 SIMT_INLINE int __syncthreads_or(int predicate) { return simt::device::block_vote(predicate != 0) != 0; }

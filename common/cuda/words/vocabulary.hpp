@@ -195,9 +195,7 @@ using Collective = CollectiveFunction*;
 /// Waits until all lanes of the mask have called this with the same mask and function, then runs it once for all.
 void collective(unsigned mask, Collective function, Slot& mine);
 // operand: the source lane, delta, or lane mask. sync orders memory.
-CollectiveFunction sync, shuffle, shuffle_up, shuffle_down, shuffle_xor, ballot, any, all;
-CollectiveFunction reduce_add, reduce_min, reduce_max, reduce_min_signed, reduce_max_signed, reduce_and, reduce_or,
-    reduce_xor;
+CollectiveFunction sync, shuffle, shuffle_up, shuffle_down, shuffle_xor, ballot;
 /// __syncthreads; returns how many threads of the block passed a true `predicate`.
 int block_vote(bool predicate);
 
