@@ -178,7 +178,8 @@ TEST_CASE("a block knows its rank in a cluster of three dimensions") {
 
 TEST_CASE("a grid must consist of whole clusters") {
   auto out = tile::array<int>("out", 2 * 24);
-  for (const auto& [grid, cluster] : {std::pair{dim3(7), dim3(2)}, {dim3(2, 3, 3), dim3(1, 1, 2)}, {dim3(16), dim3(16)}})
+  for (const auto& [grid, cluster] :
+       {std::pair{dim3(7), dim3(2)}, {dim3(2, 3, 3), dim3(1, 1, 2)}, {dim3(16), dim3(16)}})
     CHECK_THROWS_AS(tile::launch_in_clusters(write_ranks, grid, cluster, 1, 0, out.device()), std::runtime_error);
 }
 

@@ -78,8 +78,7 @@ int check(const Options& o) {
       const Record record = load_record(directory, kind);
       const std::string gpu = record.at("gpu");
       std::vector<std::string> lines;
-      if (kind == RecordKind::measured && gpu == reference_gpu)
-        lines = ask(o.check, "counts").at("unexplained");
+      if (kind == RecordKind::measured && gpu == reference_gpu) lines = ask(o.check, "counts").at("unexplained");
       if (record.at("fingerprint").value("kernels", Record()).empty()) {
         lines.push_back(fmt::format("it does not say which machine code it measured: run ./tile bench on an {}", gpu));
       } else if (const std::string why = not_comparable(record, program.at("nvcc"), o); !why.empty()) {

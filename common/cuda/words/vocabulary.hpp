@@ -149,7 +149,8 @@ template <class T>
 constexpr ElementType element_type() {
   using Element = std::remove_all_extents_t<T>;
   ElementType type{smallest_access<Element>(), sizeof(Element), alignof(Element), {}};
-  static_assert(std::rank_v<T> <= ElementType::most_extents, "on the model an array has at most most_extents dimensions");
+  static_assert(std::rank_v<T> <= ElementType::most_extents,
+                "on the model an array has at most most_extents dimensions");
   [&]<std::size_t... I>(std::index_sequence<I...>) { ((type.extents[I] = std::extent_v<T, I>), ...); }
   (std::make_index_sequence<ElementType::most_extents>{});
   return type;
@@ -229,9 +230,7 @@ void fence_proxy_async(bool global_as_well);
 
 // Bulk copies. x counts columns, y rows; both may lie outside the matrix.
 void bulk_load(void* to, const TensorMap& map, std::int32_t x, std::int32_t y, void* mbarrier);
-void bulk_load(void* to, const void* from, std::uint32_t bytes, void* mbarrier);
 void bulk_store(const TensorMap& map, std::int32_t x, std::int32_t y, const void* from);
-void bulk_store(void* to, const void* from, std::uint32_t bytes);
 /// A bulk copy to each block of the cluster whose bit is set in `blocks`.
 void bulk_load_multicast(void* to, const TensorMap& map, int x, int y, void* mbarrier, std::uint32_t blocks);
 void commit_bulk_group();

@@ -111,7 +111,7 @@ struct PendingCopy {
   order::Epoch group;
 };
 
-/// A box of a matrix in global memory, and its address in shared memory. Contiguous bytes are also treated as a box.
+/// A box of a matrix in global memory, and its address in shared memory.
 struct Box {
   TensorMap map;
   std::int64_t x = 0, y = 0;

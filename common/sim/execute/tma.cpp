@@ -189,13 +189,6 @@ void perform(const Box& box, bool load) {
 
 [[noreturn]] void refuse_copy(Worker& w, Address pc, const std::string& why) { fail(w, "bulk copy", pc, why); }
 
-void require_aligned(Worker& w, Address address, std::size_t alignment, const Box& box, Address pc) {
-  if (address % alignment != 0)
-    fail(w, "misaligned", pc,
-         fmt::format("copies {} bytes in bulk at address {:#x}, which is not a multiple of {}", box.map.bytes_of_box(),
-                     address, alignment));
-}
-
 // The box of a tensor map, which is a parameter of the kernel (each lane has its own copy, on its stack) or lies in
 // global memory. Its allowed start was measured on an NVIDIA H200, one box at a time: a multiple of 16 bytes within a
 // row, and not before the matrix if it is a store; otherwise the GPU reports "illegal instruction".
@@ -212,19 +205,10 @@ Box box_of(const Call& call, const TensorMap& map, std::int32_t x, std::int32_t 
   if (op == Op::bulk_store && (x < 0 || y < 0))
     refuse_copy(w, call.pc, fmt::format("stores a box at column {} and row {}, which must not be negative", x, y));
   const Box box{map, x, y, reinterpret_cast<Address>(shared)};
-  require_aligned(w, box.shared, 128, box, call.pc);
-  return box;
-}
-
-// Contiguous bytes, as a box that is the whole of a matrix.
-Box contiguous(const Call& call, const void* global, const void* shared, std::uint32_t bytes) {
-  if (bytes == 0 || bytes % chunk != 0)
-    refuse_copy(call.w, call.pc,
-                fmt::format("copies {} bytes in bulk, which must be a positive multiple of 16", bytes));
-  const int words = int(bytes / 4);
-  const TensorMap map{{1, words, words, 1, words}, reinterpret_cast<Address>(global), 4, true};
-  const Box box{map, 0, 0, reinterpret_cast<Address>(shared)};
-  for (const Address address : {map.base, box.shared}) require_aligned(call.w, address, chunk, box, call.pc);
+  if (box.shared % 128 != 0)
+    fail(w, "misaligned", call.pc,
+         fmt::format("copies {} bytes in bulk at address {:#x}, which is not a multiple of 128", map.bytes_of_box(),
+                     box.shared));
   return box;
 }
 
@@ -286,12 +270,6 @@ void start_load(const Call& call, const Box& box, void* mbarrier, std::uint32_t 
     p.block->bulk_loads.push_back({p.box, culprit(w, call.pc), p.mbarrier, p.phase});
     p.block->has_news = p.block->has_news || p.block != &call.block;
   }
-}
-
-void start_store(const Call& call, const Box& box) {
-  const order::Stamp by = call.order.stamp_of_group(call.lane.linear, order::bulk_of);
-  note(call, box, Op::bulk_store, {{&call.block, box, by}});
-  call.lane.bulk_stores.push_back({box, order::epoch_of(by), call.pc});
 }
 
 }  // namespace
@@ -399,19 +377,12 @@ void bulk_load_multicast(void* to, const TensorMap& map, int x, int y, void* mba
   start_load(call, box_of(call, map, x, y, to, Op::bulk_load), mbarrier, blocks);
 }
 
-void bulk_load(void* to, const void* from, std::uint32_t bytes, void* mbarrier) {
-  const Call call(__builtin_return_address(0));
-  start_load(call, contiguous(call, from, to, bytes), mbarrier, 1u << call.block.rank);
-}
-
 void bulk_store(const TensorMap& map, std::int32_t x, std::int32_t y, const void* from) {
   const Call call(__builtin_return_address(0));
-  start_store(call, box_of(call, map, x, y, from, Op::bulk_store));
-}
-
-void bulk_store(void* to, const void* from, std::uint32_t bytes) {
-  const Call call(__builtin_return_address(0));
-  start_store(call, contiguous(call, to, from, bytes));
+  const Box box = box_of(call, map, x, y, from, Op::bulk_store);
+  const order::Stamp by = call.order.stamp_of_group(call.lane.linear, order::bulk_of);
+  note(call, box, Op::bulk_store, {{&call.block, box, by}});
+  call.lane.bulk_stores.push_back({box, order::epoch_of(by), call.pc});
 }
 
 void commit_bulk_group() {
