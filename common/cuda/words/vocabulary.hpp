@@ -202,9 +202,6 @@ int block_vote(bool predicate);
 
 /// The block's dynamic shared memory, called `name` in counts and errors.
 void* dynamic_shared(const char* name);
-/// Waits at barrier `number` of the block, 0 to 15, for `threads` threads.
-void named_barrier(int number, int threads);
-void arrive_at_named_barrier(int number, int threads);
 /// Orders the thread's memory accesses before and after it, for the threads of its block or for all threads.
 void fence(bool block_only);
 /// Lets other threads run.
@@ -213,34 +210,24 @@ void pause();
 [[noreturn]] void trap();
 /// Starts a copy to shared memory, the last bytes as `zeros`, which lands when the thread waits for its group.
 void async_copy(void* to, const void* from, std::size_t bytes, std::size_t zeros = 0);
-/// Commits the copies that were started since the last call as a group.
 void commit_async_copies();
-/// Waits until at most `pending` groups of this thread are pending.
 void wait_for_async_copies(int pending);
-// An mbarrier is 8 bytes of shared memory at a multiple of 8.
+
+// Instructions that ptx*.hpp and cluster.hpp name and describe. An mbarrier is 8 bytes of shared memory.
+void named_barrier(int number, int threads);
+void arrive_at_named_barrier(int number, int threads);
 void mbarrier_init(void* mbarrier, std::uint32_t count);
 /// Expects `bytes` in the current phase, then arrives once.
 void mbarrier_arrive(void* mbarrier, std::uint32_t bytes);
-/// Whether the phase of this parity is complete; waits for that, but may give up.
 bool mbarrier_try_wait(void* mbarrier, std::uint32_t parity);
-/// Makes the mbarriers that this thread has initialised visible to the async proxy.
 void fence_mbarrier_init();
-/// Orders accesses by one proxy before it with those by the other after it, in shared memory or everywhere.
 void fence_proxy_async(bool global_as_well);
-
-// Bulk copies. x counts columns, y rows; both may lie outside the matrix.
 void bulk_load(void* to, const TensorMap& map, std::int32_t x, std::int32_t y, void* mbarrier);
-void bulk_store(const TensorMap& map, std::int32_t x, std::int32_t y, const void* from);
-/// A bulk copy to each block of the cluster whose bit is set in `blocks`.
 void bulk_load_multicast(void* to, const TensorMap& map, int x, int y, void* mbarrier, std::uint32_t blocks);
+void bulk_store(const TensorMap& map, std::int32_t x, std::int32_t y, const void* from);
 void commit_bulk_group();
-/// Waits until at most `pending` bulk groups of this thread are pending, or have yet to read their source.
 void wait_for_bulk_groups(int pending, bool reads_only);
-
-/// Sets how many registers each thread of the warp has; to raise it, waits until the block has enough free.
 void set_registers(int registers, bool more);
-
-// Clusters. A block launched without them is a cluster of one.
 [[gnu::const]] std::uint32_t cluster_rank();
 [[gnu::const]] std::uint32_t cluster_blocks();
 void* map_to_block(void* shared, std::uint32_t rank);
