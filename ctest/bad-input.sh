@@ -38,7 +38,6 @@ grep -q "^sgemm chooses: large$" "$scratch/out" || complain "chapter 15's sgemm 
 refuse 2 "--warm excludes --bench" "$chapter" --warm --bench --out "$scratch/x"
 refuse 1 "--warm needs a GPU" "$chapter" --on model --warm
 refuse 2 "no test case is called" "$chapter" --on model --test "no such test"
-refuse 2 "--test: needs a value that is not empty" "$chapter" --test ""
 refuse 2 "--emit: 1 required TEXT missing" "$chapter" --emit=
 refuse 2 "argument was not expected" "$chapter" ""
 refuse 1 "cannot write\|cannot create\|not permitted\|denied\|Not a directory\|No such" "$chapter" --on model --emit /proc/nowhere

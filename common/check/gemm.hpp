@@ -2,12 +2,7 @@
 //
 // In: a kernel as a chapter lists it (Kernel, here), and a case: extents, types, leading dimensions, alpha, beta, and
 // the values of the matrices. Out: a verdict that names the first wrong element; on the model also the Counts of the run.
-//
-// How: problem.hpp describes the product. operands.hpp puts the matrices into device memory, poisons or guards what a
-// kernel must not touch, and copies C back. Integers are compared bit for bit; random values with a float64 reference,
-// within a bound that grows with K; if that would take too long, freivalds.cu compares products with a vector (GPU).
-// traced.hpp runs a kernel on the model with all checks, and finds access sites by their tags. gemm_tests.hpp has the
-// tests that every GEMM of every chapter must pass. check/ depends on sim/ and cuda/.
+// check/ depends on sim/ and cuda/.
 #pragma once
 
 #include <concepts>
