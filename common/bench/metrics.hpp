@@ -3,11 +3,13 @@
 // at the chapter's counted problem ("counters"), and at a size that fills the GPU ("profile").
 #pragma once
 
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "common/bench/record.hpp"
 #include "common/bench/text.hpp"
 
 namespace tile {
@@ -100,5 +102,11 @@ inline const std::vector<std::string> tallied = split(
 
 /// The metrics of a run, as ncu's option --metrics takes them; `known` is the output of `ncu --query-metrics`.
 std::string metrics_of(Metric::Run run, std::string_view known);
+
+/// Merges the output of `ncu --csv --page raw --print-kernel-base mangled` for a `--once` run into a record: for each kernel
+/// the median of each counter over its launches, under the key `group`, and [lowest, highest] of those that differed between
+/// launches under `group` + "_range". Functions that are not the record's kernels go under "other_kernels". Throws RecordError if
+/// there is no launch.
+void add_counters(Record& record, const std::filesystem::path& ncu_csv, const std::string& group);
 
 }  // namespace tile

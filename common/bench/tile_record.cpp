@@ -12,7 +12,6 @@
 
 #include "common/bench/machine_code.hpp"
 #include "common/bench/metrics.hpp"
-#include "common/bench/programs.hpp"
 #include "common/bench/record.hpp"
 #include "common/bench/text.hpp"
 
