@@ -119,7 +119,7 @@ __device__ __forceinline__ void cp_async_bulk_tensor_multicast(void* shared,
                                                                int y, std::uint64_t* mbarrier,
                                                                std::uint16_t blocks) {
   TILE_HOPPER_INSTRUCTION(
-      simt::device::bulk_load_multicast(shared, map, x, y, mbarrier, blocks),
+      simt::device::bulk_load(shared, map, x, y, mbarrier, blocks),
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, "
       "{%2, %3}], [%4], %5;" ::"r"(shared_address(shared)),
       "l"(&map), "r"(x), "r"(y), "r"(shared_address(mbarrier)), "h"(blocks)

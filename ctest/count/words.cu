@@ -99,7 +99,7 @@ __global__ void groups(unsigned* out, const unsigned* in) {
   __pipeline_wait_prior(0);
   block.sync();
   const unsigned rank = warp.thread_rank(), value = copied[threadIdx.x];
-  const unsigned bits = cg::reduce(warp, 1u << rank, cg::bit_or<unsigned>());
+  const unsigned bits = cg::reduce(warp, 1u << rank, cg::plus<unsigned>());
   const unsigned most = cg::reduce(sixteen, rank, cg::greater<unsigned>()), next = sixteen.shfl_down(rank, 1);
   const unsigned before = sixteen.shfl_up(value + rank, 2);
   if (grid.thread_rank() == 70) {

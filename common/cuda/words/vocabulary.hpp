@@ -222,8 +222,9 @@ void mbarrier_arrive(void* mbarrier, std::uint32_t bytes);
 bool mbarrier_try_wait(void* mbarrier, std::uint32_t parity);
 void fence_mbarrier_init();
 void fence_proxy_async(bool global_as_well);
-void bulk_load(void* to, const TensorMap& map, std::int32_t x, std::int32_t y, void* mbarrier);
-void bulk_load_multicast(void* to, const TensorMap& map, int x, int y, void* mbarrier, std::uint32_t blocks);
+/// To the blocks of a mask; 0: to this block alone.
+void bulk_load(void* to, const TensorMap& map, std::int32_t x, std::int32_t y, void* mbarrier,
+               std::uint32_t blocks = 0);
 void bulk_store(const TensorMap& map, std::int32_t x, std::int32_t y, const void* from);
 void commit_bulk_group();
 void wait_for_bulk_groups(int pending, bool reads_only);

@@ -315,8 +315,8 @@ struct Worker final : hooks::Listener {
   // counts
   cost::Tally tally;
   std::vector<Touch> touches;
-  std::vector<cost::Log> empty_logs;               // logs that have been counted, whose memory is reused
-  std::set<std::uint32_t> copies_at, volatile_at;  // instructions: asynchronous copies, volatile accesses
+  std::vector<cost::Log> empty_logs;  // logs that have been counted, whose memory is reused
+  std::set<std::uint32_t> copies_at;  // instructions: asynchronous copies
   std::uint64_t barriers = 0;
   std::vector<std::uint64_t> waits_for_copies;  // by how many groups they left in flight
 

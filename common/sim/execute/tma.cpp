@@ -364,17 +364,12 @@ bool mbarrier_try_wait(void* mbarrier, std::uint32_t parity) {
   return call.lane.wait.over;
 }
 
-void bulk_load(void* to, const TensorMap& map, std::int32_t x, std::int32_t y, void* mbarrier) {
-  const Call call(__builtin_return_address(0));
-  start_load(call, box_of(call, map, x, y, to, Op::bulk_load), mbarrier, 1u << call.block.rank);
-}
-
-void bulk_load_multicast(void* to, const TensorMap& map, int x, int y, void* mbarrier, std::uint32_t blocks) {
+void bulk_load(void* to, const TensorMap& map, std::int32_t x, std::int32_t y, void* mbarrier, std::uint32_t blocks) {
   const Call call(__builtin_return_address(0));
   const std::size_t cluster = call.block.cluster->blocks.size();
-  if (blocks == 0 || blocks >> cluster != 0)
+  if (blocks >> cluster != 0)
     refuse_copy(call.w, call.pc, fmt::format("copies to blocks {:#x} of a cluster that has {}", blocks, cluster));
-  start_load(call, box_of(call, map, x, y, to, Op::bulk_load), mbarrier, blocks);
+  start_load(call, box_of(call, map, x, y, to, Op::bulk_load), mbarrier, blocks == 0 ? 1u << call.block.rank : blocks);
 }
 
 void bulk_store(const TensorMap& map, std::int32_t x, std::int32_t y, const void* from) {

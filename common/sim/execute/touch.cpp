@@ -176,7 +176,6 @@ order::Access access_of(const Worker& w, Touched t) {
                                       bool is_volatile) {
   const hooks::ScopedIgnore ignore;
   Lane& lane = *w.lane;
-  if (is_volatile && op != Op::atomic) w.volatile_at.insert(hooks::offset_of(pc));
   if (op != Op::store) {
     if (is_volatile || op == Op::atomic || makes_again(lane, address, pc))
       notice_polling(w, address, size, op, pc, is_volatile);
