@@ -59,7 +59,6 @@ class thread_block_tile {
   SIMT_INLINE static unsigned size() { return SIZE; }
   SIMT_INLINE static unsigned num_threads() { return SIZE; }
   SIMT_INLINE static unsigned thread_rank() { return thread_block::thread_rank() % SIZE; }
-  SIMT_INLINE static unsigned meta_group_size() { return (thread_block::size() + SIZE - 1) / SIZE; }
   SIMT_INLINE static unsigned meta_group_rank() { return thread_block::thread_rank() / SIZE; }
   SIMT_INLINE static int any(int predicate) { return __any_sync(mask(), predicate); }
   SIMT_INLINE static int all(int predicate) { return __all_sync(mask(), predicate); }

@@ -14,7 +14,6 @@ constexpr int warpSize = 32;
 
 SIMT_INLINE void __syncthreads() { simt::device::block_barrier(); }
 SIMT_INLINE void __threadfence() { simt::device::fence(false); }
-SIMT_INLINE void __threadfence_system() { simt::device::fence(false); }
 SIMT_INLINE void __threadfence_block() { simt::device::fence(true); }
 SIMT_INLINE void __nanosleep(unsigned) { simt::device::pause(); }
 SIMT_INLINE void __trap() { simt::device::trap(); }
@@ -74,7 +73,6 @@ requires(std::is_arithmetic_v<T>&& std::is_arithmetic_v<U>&& std::is_integral_v<
 SIMT_INLINE float rsqrtf(float x) { return 1 / sqrtf(x); }
 SIMT_INLINE double rsqrt(double x) { return 1 / sqrt(x); }
 SIMT_INLINE float __fdividef(float x, float y) { return x / y; }
-SIMT_INLINE float __saturatef(float x) { return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f; }
 
 // Macros, because the C library declares internal functions with these names, which it does not define.
 #define __expf(x) expf(x)
@@ -89,16 +87,6 @@ SIMT_INLINE float __saturatef(float x) { return x > 0 ? (x < 1 ? x : 1.0f) : 0.0
 #define __sincosf(x, sine, cosine) ((void)(*(sine) = sinf(x), *(cosine) = cosf(x)))
 #define sincosf(x, sine, cosine) __sincosf(x, sine, cosine)
 
-// The host also rounds to nearest.
-SIMT_INLINE float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
-SIMT_INLINE float __fadd_rn(float a, float b) { return a + b; }
-SIMT_INLINE float __fsub_rn(float a, float b) { return a - b; }
-SIMT_INLINE float __fmul_rn(float a, float b) { return a * b; }
-SIMT_INLINE float __fdiv_rn(float a, float b) { return a / b; }
-SIMT_INLINE float __frcp_rn(float a) { return 1 / a; }
-SIMT_INLINE float __fsqrt_rn(float a) { return sqrtf(a); }
-SIMT_INLINE double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
-
 #define CUDART_INF_F HUGE_VALF
 #define CUDART_NAN_F NAN
 #define CUDART_PI_F 3.14159265f
@@ -110,19 +98,13 @@ SIMT_INLINE float __int_as_float(int x) { return std::bit_cast<float>(x); }
 SIMT_INLINE float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
 SIMT_INLINE int __float2int_rn(float x) { return int(rintf(x)); }
 SIMT_INLINE int __float2int_rz(float x) { return int(x); }
-SIMT_INLINE int __float2int_rd(float x) { return int(floorf(x)); }
-SIMT_INLINE unsigned __float2uint_rn(float x) { return unsigned(rintf(x)); }
-SIMT_INLINE unsigned __float2uint_rz(float x) { return unsigned(x); }
 SIMT_INLINE float __int2float_rn(int x) { return float(x); }
-SIMT_INLINE float __uint2float_rn(unsigned x) { return float(x); }
 
 // --- Integers and their bits -----------------------------------------------------------------------------------------
 SIMT_INLINE int __popc(unsigned x) { return std::popcount(x); }
 SIMT_INLINE int __popcll(unsigned long long x) { return std::popcount(x); }
 SIMT_INLINE int __clz(int x) { return std::countl_zero(unsigned(x)); }
-SIMT_INLINE int __clzll(long long x) { return std::countl_zero((unsigned long long)(x)); }
 SIMT_INLINE int __ffs(int x) { return x == 0 ? 0 : std::countr_zero(unsigned(x)) + 1; }
-SIMT_INLINE int __ffsll(long long x) { return x == 0 ? 0 : std::countr_zero((unsigned long long)(x)) + 1; }
 SIMT_INLINE unsigned __brev(unsigned x) {
   unsigned reversed = 0;
   for (int i = 0; i < 32; ++i) reversed |= (x >> i & 1u) << (31 - i);
@@ -232,16 +214,10 @@ cudaError_t cudaFuncSetAttribute(Kernel*, cudaFuncAttribute, int) {
   return cudaSuccess;
 }
 
-enum SimtCopyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
+enum SimtCopyKind { cudaMemcpyHostToDevice = 1 };
 template <class T>
 cudaError_t cudaMemcpyToSymbol(T& symbol, const void* from, std::size_t bytes, std::size_t offset = 0,
                                SimtCopyKind = cudaMemcpyHostToDevice) {
   std::memcpy(reinterpret_cast<char*>(&symbol) + offset, from, bytes);
-  return cudaSuccess;
-}
-template <class T>
-cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, std::size_t bytes, std::size_t offset = 0,
-                                 SimtCopyKind = cudaMemcpyDeviceToHost) {
-  std::memcpy(to, reinterpret_cast<const char*>(&symbol) + offset, bytes);
   return cudaSuccess;
 }
