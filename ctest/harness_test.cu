@@ -13,6 +13,7 @@
 #include "common/bench/clocks.hpp"
 #include "common/bench/counters.hpp"
 #include "common/bench/machine_code.hpp"
+#include "common/bench/metrics.hpp"
 #include "common/bench/record.hpp"
 #include "common/bench/run.hpp"
 #include "common/bench/text.hpp"
