@@ -36,8 +36,9 @@ SIMT_INLINE int __all_sync(unsigned mask, int predicate) { return __ballot_sync(
 #define SIMT_REDUCE(name, expression)                                                            \
   template <class T>                                                                             \
   requires(std::is_integral_v<T> && sizeof(T) == 4) SIMT_INLINE T name(unsigned mask, T value) { \
-    T a = __shfl_sync(mask, value, std::countr_zero(mask));                                      \
-    for (unsigned rest = mask & (mask - 1); rest != 0; rest &= rest - 1) {                       \
+    unsigned rest = __ballot_sync(mask, 1); /* not the lanes that have returned */               \
+    T a = __shfl_sync(mask, value, std::countr_zero(rest));                                      \
+    while ((rest &= rest - 1) != 0) {                                                            \
       const T b = __shfl_sync(mask, value, std::countr_zero(rest));                              \
       a = expression;                                                                            \
     }                                                                                            \
