@@ -179,7 +179,6 @@ const MachineCodeFact of_main_loop[] = {
     {"issue_cycles", 0, [](auto& n) { return n.if_known("issue_cycles"); }},
     {"instructions_per_ffma", 3, [](auto& n) { return n("all") / n("FFMA"); }},
     {"issue_cycles_per_ffma", 3, [](auto& n) { return n.if_known("issue_cycles") / n("FFMA"); }},
-    {"copies", 0, [](auto& n) { return n("MOV") + n("IMAD.MOV.U32"); }},
     {"local", 0, [](auto& n) { return n.beginning_with("LDL") + n.beginning_with("STL"); }},
     {"async_copies", 0, [](auto& n) { return n.beginning_with("LDGSTS"); }},
     {"never_executed", 0, [](auto& n) { return n.beginning_with("@!"); }},
@@ -269,16 +268,7 @@ void add_profiled_facts(Facts& facts, const Chapter::Profiled& profiled, const R
   facts.text(profiled.key + ".function", "measured", function);
   add_profile_facts(facts, profiled.key, part_of(entry, "profile"), sms_of(record));
   add_machine_code_facts(facts, profiled.key, entry, sms_of(record));
-  const auto give = [&](const char* key, const char* group, const char* metric, int decimals = 0, double factor = 1) {
-    const auto value = number_at(part_of(entry, group), fmt::format("/{}", metric), factor);
-    add_measured(facts, profiled.key + key, value, decimals);
-  };
-  give(".registers", "counters", metric("registers"));
-  give(".l2_sectors", "counters", metric("l2_sectors"));
-  give(".profile.l2_sectors_written", "profile", metric("l2_sectors_written"));
-  give(".profile.l2_data_sectors", "profile", metric("l2_data_sectors"));
-  give(".profile.dram_read_mb", "profile", metric("dram_read"), -1, 1e-6);
-  give(".profile.dram_written_mb", "profile", metric("dram_written"), -1, 1e-6);
+  add_fields(facts, profiled.key + ".", entry, {{"registers", "/counters/registers", 0}});
 }
 
 // Files of key,value: other measurements of a chapter's programs on a GPU, each with a head that explains them.

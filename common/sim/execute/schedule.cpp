@@ -93,19 +93,6 @@ void abandon_block(Worker& worker) {
 // --- Collective operations of a warp ---------------------------------------------------------------------------------
 namespace {
 
-// Sets the masks of lanes that wait at __activemask: the lanes at the same call. Returns whether there are any.
-bool name_the_active(std::span<Lane> warp) {
-  std::map<Address, unsigned> here;
-  const auto asks = [](const Lane& lane) {
-    return waits_for(lane, Wait::For::collective) && lane.wait.function == device::active_mask && lane.wait.mask == 0;
-  };
-  for (const Lane& lane : warp)
-    if (asks(lane)) here[lane.wait.pc] |= 1u << lane.linear % 32;
-  for (Lane& lane : warp)
-    if (asks(lane)) lane.wait.mask = here[lane.wait.pc];
-  return !here.empty();
-}
-
 // Ends the waits of lanes at a complete collective operation: as in PTX, it is complete when all lanes of its mask that
 // have not returned have arrived. Returns whether there were any.
 bool end_collectives(Worker& worker, std::span<Lane> warp) {
@@ -117,7 +104,7 @@ bool end_collectives(Worker& worker, std::span<Lane> warp) {
   };
   bool ended = false;
   for (std::size_t l = 0; l < warp.size(); ++l) {
-    if (!waits_for(warp[l], Wait::For::collective) || warp[l].wait.mask == 0) continue;
+    if (!waits_for(warp[l], Wait::For::collective)) continue;
     const Wait wait = warp[l].wait;
     if ((wait.mask >> l & 1u) == 0)
       return refuse(warp[l], fmt::format("takes part for lanes {:#010x} without being one of them", wait.mask));
@@ -146,8 +133,7 @@ bool end_collectives(Worker& worker, std::span<Lane> warp) {
     if (worker.traced && wait.function == device::sync) block.order.barrier_of(threads);
     ended = true;
   }
-  // __activemask is known when no lane of the warp can do anything else.
-  return ended || (name_the_active(warp) && end_collectives(worker, warp));
+  return ended;
 }
 
 // --- Barriers of a block ---------------------------------------------------------------------------------------------
@@ -418,7 +404,7 @@ void run_blocks(Worker& worker) {
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   for (const int signal : {SIGFPE, SIGSEGV}) sigaction(signal, &action, nullptr);
   Launch& launch = *worker.launch;
-  worker.shared = {launch.arena_bytes, launch.variable_at.data(), launch.room_at.data(), launch.offset_of.data()};
+  worker.shared = {launch.arena_bytes, launch.variable_at.data(), launch.offset_of.data()};
   while (!launch.stop) {
     const bool fills = launch.schedule == Schedule::make_way && worker.resident.size() < enough_interleaved;
     // A lane that waits for another block may proceed after that block has run.
