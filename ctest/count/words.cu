@@ -56,17 +56,20 @@ TILE_COUNT("atomic functions") {
 __global__ void votes(unsigned* out) {
   const unsigned lane = threadIdx.x;
   const int odd = lane % 2;
+  unsigned active = 0;
+  if (odd) active = __activemask();
   const unsigned sum = __reduce_add_sync(0xffffffff, lane), most = __reduce_max_sync(0xffffffff, lane);
   const int least = __reduce_min_sync(0xffffffff, -int(lane));
+  const unsigned same = __match_any_sync(0xffffffff, lane / 8);
   const int count = __syncthreads_count(odd), any = __syncthreads_or(lane == 70), all = __syncthreads_and(lane < 64);
   const unsigned below = __shfl_up_sync(0xffffffff, lane, 1), above = __shfl_down_sync(0xffffffff, lane, 1, 8);
   const unsigned ballot = __ballot_sync(0xffffffff, lane % 2);
   const int some = __any_sync(0xffffffff, lane == 63), every = __all_sync(0xffffffff, lane != 40);
-  if (lane == 32) out[6] = below, out[7] = above, out[8] = ballot, out[9] = unsigned(10 * some + every);
-  if (lane == 39) out[10] = above;  // the last of eight
+  if (lane == 32) out[8] = below, out[9] = above, out[10] = ballot, out[11] = unsigned(10 * some + every);
+  if (lane == 39) out[12] = above;  // the last of eight
   if (lane == 33) {
-    out[0] = unsigned(count), out[1] = sum, out[2] = most, out[3] = unsigned(least);
-    out[4] = unsigned(any), out[5] = unsigned(all);
+    out[0] = active, out[1] = sum, out[2] = most, out[3] = unsigned(least), out[4] = same;
+    out[5] = unsigned(count), out[6] = unsigned(any), out[7] = unsigned(all);
   }
 }
 // Of values smaller than an int CUDA makes one.
@@ -83,9 +86,9 @@ TILE_COUNT("shuffles of small types") {
   must_be(out, {-5, 65535, 1});
 }
 TILE_COUNT("what lanes and threads find out together") {
-  auto out = tile::array<unsigned>("out", 11);
+  auto out = tile::array<unsigned>("out", 13);
   votes<<<1, 64>>>(out.device());
-  must_be(out, {32, 1520, 63, unsigned(-63), 0, 1, 32, 33, 0xaaaaaaaa, 10, 39});
+  must_be(out, {0xaaaaaaaa, 1520, 63, unsigned(-63), 0xff, 32, 0, 1, 32, 33, 0xaaaaaaaa, 10, 39});
 }
 
 __global__ void groups(unsigned* out, const unsigned* in) {
@@ -101,17 +104,17 @@ __global__ void groups(unsigned* out, const unsigned* in) {
   const unsigned rank = warp.thread_rank(), value = copied[threadIdx.x];
   const unsigned bits = cg::reduce(warp, 1u << rank, cg::plus<unsigned>());
   const unsigned most = cg::reduce(sixteen, rank, cg::greater<unsigned>()), next = sixteen.shfl_down(rank, 1);
-  const unsigned before = sixteen.shfl_up(value + rank, 2);
+  const unsigned same = sixteen.match_any(rank / 4), before = sixteen.shfl_up(value + rank, 2);
   if (grid.thread_rank() == 70) {
-    out[0] = before, out[1] = bits, out[2] = most, out[3] = next, out[4] = warp.meta_group_rank();
-    out[5] = unsigned(grid.num_blocks() * 1000 + grid.block_rank() * 100 + grid.size() / 2);
+    out[0] = before, out[1] = bits, out[2] = same, out[3] = most, out[4] = next, out[5] = warp.meta_group_rank();
+    out[6] = unsigned(grid.num_blocks() * 1000 + grid.block_rank() * 100 + grid.size() / 2);
   }
 }
 TILE_COUNT("cooperative groups and pipeline primitives") {
-  auto in = tile::array<unsigned>("in", 128), out = tile::array<unsigned>("out", 6);
+  auto in = tile::array<unsigned>("in", 128), out = tile::array<unsigned>("out", 7);
   in.set(std::vector<unsigned>(128, 2));
   groups<<<2, 64>>>(out.device(), in.device());
-  must_be(out, {6, 0xffffffff, 15, 7, 0, 2164});
+  must_be(out, {6, 0xffffffff, 0xf0, 15, 7, 0, 2164});
 }
 
 __global__ void narrow(__half* out, nv_bfloat16* sums, const __half2* in, const __nv_bfloat162* pairs) {

@@ -63,6 +63,10 @@ class thread_block_tile {
   SIMT_INLINE static int any(int predicate) { return __any_sync(mask(), predicate); }
   SIMT_INLINE static int all(int predicate) { return __all_sync(mask(), predicate); }
   SIMT_INLINE static unsigned ballot(int predicate) { return __ballot_sync(mask(), predicate) >> first_lane(); }
+  template <class T>
+  SIMT_INLINE static unsigned match_any(T value) {
+    return __match_any_sync(mask(), value) >> first_lane();
+  }
 #define SIMT_TILE_SHUFFLE(name, Operand)                       \
   template <class T>                                           \
   SIMT_INLINE static T name(T value, Operand operand) {        \

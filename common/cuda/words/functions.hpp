@@ -51,6 +51,12 @@ SIMT_REDUCE(__reduce_and_sync, a& b)
 SIMT_REDUCE(__reduce_or_sync, a | b)
 SIMT_REDUCE(__reduce_xor_sync, a ^ b)
 #undef SIMT_REDUCE
+template <class T>
+SIMT_INLINE unsigned __match_any_sync(unsigned mask, T value) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "lanes compare values of 4 or 8 bytes");
+  return unsigned(simt::device::together(mask, simt::device::match_any, std::bit_cast<simt::device::WordOf<T>>(value)));
+}
+SIMT_INLINE unsigned __activemask() { return simt::device::active_lanes(); }
 SIMT_INLINE int __syncthreads_count(int predicate) { return simt::device::block_vote(predicate != 0); }
 SIMT_INLINE int __syncthreads_or(int predicate) { return simt::device::block_vote(predicate != 0) != 0; }
 SIMT_INLINE int __syncthreads_and(int predicate) { return simt::device::block_vote(predicate == 0) == 0; }

@@ -196,7 +196,9 @@ using Collective = CollectiveFunction*;
 /// Waits until all lanes of the mask have called this with the same mask and function, then runs it once for all.
 void collective(unsigned mask, Collective function, Slot& mine);
 // operand: the source lane, delta, or lane mask. sync orders memory.
-CollectiveFunction sync, shuffle, shuffle_up, shuffle_down, shuffle_xor, ballot;
+CollectiveFunction sync, shuffle, shuffle_up, shuffle_down, shuffle_xor, ballot, match_any, active_mask;
+/// The lanes of the warp that have reached this call when no other lane of it can proceed.
+unsigned active_lanes();
 /// __syncthreads; returns how many threads of the block passed a true `predicate`.
 int block_vote(bool predicate);
 

@@ -134,6 +134,13 @@ void collective(unsigned mask, Collective function, Slot& mine) {
   wait_for({.what = Wait::For::collective, .pc = pc, .mask = mask, .function = function, .slot = &mine});
 }
 
+unsigned active_lanes() {
+  Slot mine;
+  const auto pc = Address(__builtin_return_address(0));
+  wait_for({.what = Wait::For::collective, .pc = pc, .mask = 0, .function = active_mask, .slot = &mine});
+  return unsigned(mine.result);
+}
+
 namespace {
 
 // Calls f(lane, slot) for each lane of a mask.
@@ -175,6 +182,16 @@ void ballot(unsigned mask, Slot* const* slots) {
   unsigned votes = 0;
   for_each(mask, slots, [&](int lane, const Slot& slot) { votes |= unsigned(slot.value != 0) << lane; });
   for_each(mask, slots, [&](int, Slot& slot) { slot.result = votes; });
+}
+void match_any(unsigned mask, Slot* const* slots) {
+  for_each(mask, slots, [&](int, Slot& own) {
+    for_each(mask, slots, [&](int lane, const Slot& other) {
+      if (other.value == own.value) own.result |= 1u << lane;
+    });
+  });
+}
+void active_mask(unsigned mask, Slot* const* slots) {
+  for_each(mask, slots, [&](int, Slot& slot) { slot.result = mask; });
 }
 
 }  // namespace simt::device

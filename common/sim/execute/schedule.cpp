@@ -93,6 +93,19 @@ void abandon_block(Worker& worker) {
 // --- Collective operations of a warp ---------------------------------------------------------------------------------
 namespace {
 
+// Sets the masks of lanes that wait at __activemask: the lanes at the same call. Returns whether there are any.
+bool name_the_active(std::span<Lane> warp) {
+  std::map<Address, unsigned> here;
+  const auto asks = [](const Lane& lane) {
+    return waits_for(lane, Wait::For::collective) && lane.wait.function == device::active_mask && lane.wait.mask == 0;
+  };
+  for (const Lane& lane : warp)
+    if (asks(lane)) here[lane.wait.pc] |= 1u << lane.linear % 32;
+  for (Lane& lane : warp)
+    if (asks(lane)) lane.wait.mask = here[lane.wait.pc];
+  return !here.empty();
+}
+
 // Ends the waits of lanes at a complete collective operation: as in PTX, it is complete when all lanes of its mask that
 // have not returned have arrived. Returns whether there were any.
 bool end_collectives(Worker& worker, std::span<Lane> warp) {
@@ -104,7 +117,7 @@ bool end_collectives(Worker& worker, std::span<Lane> warp) {
   };
   bool ended = false;
   for (std::size_t l = 0; l < warp.size(); ++l) {
-    if (!waits_for(warp[l], Wait::For::collective)) continue;
+    if (!waits_for(warp[l], Wait::For::collective) || warp[l].wait.mask == 0) continue;
     const Wait wait = warp[l].wait;
     if ((wait.mask >> l & 1u) == 0)
       return refuse(warp[l], fmt::format("takes part for lanes {:#010x} without being one of them", wait.mask));
@@ -133,7 +146,8 @@ bool end_collectives(Worker& worker, std::span<Lane> warp) {
     if (worker.traced && wait.function == device::sync) block.order.barrier_of(threads);
     ended = true;
   }
-  return ended;
+  // __activemask is known when no lane of the warp can do anything else.
+  return ended || (name_the_active(warp) && end_collectives(worker, warp));
 }
 
 // --- Barriers of a block ---------------------------------------------------------------------------------------------
