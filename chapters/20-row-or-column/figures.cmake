@@ -1,0 +1,1 @@
+# Figures of chapter 20: see book/draw.cmake.
