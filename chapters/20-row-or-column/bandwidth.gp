@@ -6,7 +6,7 @@ stats data using 2 nooutput
 rows = STATS_records
 longest = STATS_max
 height = 78.0 + 33 * rows
-set terminal svg size 480,height dynamic font "inherit,16" noenhanced
+set terminal svg size 500,height dynamic font "inherit,16" noenhanced
 set output out
 set border 2 lc rgb "#090909"
 set tics textcolor rgb "#010101" nomirror out
@@ -18,7 +18,7 @@ set arrow 1 from 0,graph 0 to end,graph 0 nohead lc rgb "#090909"
 set label 1 "TB/s" at end/2,graph 0 center offset 0,-2.6 textcolor rgb "#010101"
 set yrange [rows-0.4:-0.6]
 set style fill solid 1.0 noborder
-set lmargin at screen 0.40
+set lmargin at screen 0.43
 set rmargin at screen 0.99
 set tmargin at screen 1 - 6 / height
 set bmargin at screen 72 / height
