@@ -44,8 +44,7 @@ struct Config {
   static_assert(
       LANES == Lanes::k_steps || BN == WIDTH,
       "a warp must cover the columns of its block tile: other warps have other k-steps");
-  static_assert(STEPS % 4 == 0,
-                "a float4 of A is four k-steps: STEPS must be a multiple of 4");
+  static_assert(STEPS % 4 == 0, "STEPS must be a multiple of 4: A is loaded as float4s");
   static_assert(BM * COLS + 4 * (LANES == Lanes::columns ? STEPS : BM) <=
                     65536 / (BLOCKS * NUM_THREADS),
                 "accumulators and loads in flight must fit in registers, or they are spilled");
