@@ -32,7 +32,7 @@ struct Config {
   static constexpr int STEPS = LANES == Lanes::k_steps ? WIDTH : BM <= 4 ? 8 : 4;
   static constexpr int BK = WARPS * STEPS;                       // k-tile of the block
   static constexpr int COLS = LANES == Lanes::columns ? 4 : BN;  // of a thread's accumulators
-  // rows of the block tile whose sums are in shared memory at a time
+  // rows of the block tile that are multiplied, and later added up, at a time
   static constexpr int ROWS_AT_ONCE = std::min(BM, 4);
   // Whether float4s are worth it. With several columns they are not: lanes side by side would
   // read rows of B four apart, and L1 would have to deliver words from many lines.
@@ -151,25 +151,28 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
           load_four<VECTORISED>(&B[std::size_t(k + s) * ldb + blockCol], N - blockCol,
                                 regN[s]);
 #pragma unroll
-      for (int i = 0; i < BM; ++i) {
+      for (int first = 0; first < BM; first += ROWS_AT_ONCE) {
+        float regM[ROWS_AT_ONCE][STEPS] = {};  // of rows of A, the same for all lanes
 #pragma unroll
-        for (int s = 0; s < STEPS; s += 4) {
-          const float* from = &A[std::size_t(blockRow + i) * lda + k + s];
-          float regM[4] = {};  // four k-steps of a row, the same for all lanes
-          if constexpr (VECTORISED) {
-            float4 all{};
-            if (blockRow + i < M && k + s < k_end)
-              all = *reinterpret_cast<const float4*>(from);  //@ load-A
-            regM[0] = all.x, regM[1] = all.y, regM[2] = all.z, regM[3] = all.w;
-          } else {
-            for (int t = 0; t < 4; ++t)
-              if (blockRow + i < M && k + s + t < k_end) regM[t] = from[t];  //@ load-A-words
+        for (int i = 0; i < ROWS_AT_ONCE; ++i)
+#pragma unroll
+          for (int s = 0; s < STEPS; s += VECTORISED ? 4 : 1) {
+            const float* from = &A[std::size_t(blockRow + first + i) * lda + k + s];
+            if (blockRow + first + i >= M || k + s >= k_end) continue;
+            if constexpr (VECTORISED) {
+              const float4 four = *reinterpret_cast<const float4*>(from);  //@ load-A
+              regM[i][s] = four.x, regM[i][s + 1] = four.y;
+              regM[i][s + 2] = four.z, regM[i][s + 3] = four.w;
+            } else {
+              regM[i][s] = *from;  //@ load-A-words
+            }
           }
 #pragma unroll
-          for (int t = 0; t < 4; ++t)
+        for (int s = 0; s < STEPS; ++s)
 #pragma unroll
-            for (int j = 0; j < 4; ++j) acc[i][j] += regM[t] * regN[s + t][j];
-        }
+          for (int i = 0; i < ROWS_AT_ONCE; ++i)
+#pragma unroll
+            for (int j = 0; j < 4; ++j) acc[first + i][j] += regM[i][s] * regN[s][j];
       }
     }
   }
@@ -185,8 +188,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
           load_four<VECTORISED>(&A[std::size_t(blockRow + i) * lda + k], k_end - k, regM[i]);
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
-        const int row =
-            k + offset_of<VECTORISED>(laneId, j);  // of B: another one in each lane
+        const int row = k + offset_of<VECTORISED>(laneId, j);  // of B, another in each lane
         float regN[BN] = {};
 #pragma unroll
         for (int n = 0; n < BN; ++n)
