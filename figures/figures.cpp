@@ -27,7 +27,6 @@ int main(int argc, char** argv) {
       {"stalls", {"emit OUT.svg NN/KERNEL...", 3, [&] { draw_stalls(a[1], a[2], from(3)); }}},
       {"loads", {"emit LAST OUT.tsv", 3, [&] { gather_loads(a[1], a[2], a[3]); }}},
       {"ladder", {"chapters emit LAST OUT.tsv [--fastest]", 4, [&] { gather_ladder(a[1], a[3], fastest, a[4]); }}},
-      {"bandwidth", {"chapters emit LAST OUT.tsv", 4, [&] { gather_bandwidth(a[2], a[3], a[4]); }}},
       {"roofline", {"chapters emit LAST OUT.tsv", 4, [&] { gather_roofline(a[1], a[2], a[3], a[4]); }}},
       {"part", {"chapters emit LAST OUT.tsv PAGE", 5, [&] { gather_part(a[1], a[2], a[3], a[4], a[5]); }}},
       {"results", {"chapters [--fastest]", 1, [&] { print_results(a[1], fastest); }}}};

@@ -33,8 +33,6 @@ void draw_stalls(const Path& emit, const Path& out, const Kernels& kernels);
 // plots.cpp. Of chapters up to `last`.
 /// TFLOP/s of every kernel, and whether it is of chapter `last`; of earlier chapters the fastest alone if `fastest`.
 void gather_ladder(const Path& chapters, const std::string& last, bool fastest, const Path& out);
-/// For each problem of chapter `last` the kernel that moves the most bytes per second; before them the copy of chapter 00.
-void gather_bandwidth(const Path& emit, const std::string& last, const Path& out);
 /// Intensity and TFLOP/s of the same kernels, or of what has none; the roofs in OUT.rates.
 void gather_roofline(const Path& chapters, const Path& emit, const std::string& last, const Path& out);
 /// The book's table of loads per result.

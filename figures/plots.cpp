@@ -115,34 +115,6 @@ void gather_ladder(const fs::path& chapters, const std::string& last, bool faste
   write_text(out, text.empty() ? "\"not yet measured\"\t0.001\t-\t0\n" : text);
 }
 
-void gather_bandwidth(const fs::path& emit, const std::string& last, const fs::path& out) {
-  struct Best {
-    std::string problem, kernel;
-    double gbs, ratio;
-  };
-  std::vector<Best> fastest;
-  const fs::path chapter = chapters_in(emit, last).at(last);
-  const EmittedFacts facts(chapter);
-  for (const auto& row : read_tsv(chapter / "facts.tsv")) {
-    const std::string& key = row[0];  // KERNEL.PROBLEM.gbs
-    const auto first = key.find('.'), second = key.rfind('.');
-    if (!key.ends_with(".gbs") || first == second || row[2].empty()) continue;
-    const Best one{key.substr(first + 1, second - first - 1), key.substr(0, first), std::stod(row[2]),
-                   facts.value(key.substr(0, second) + ".stronger_ratio").value_or(0)};
-    const auto rival = std::ranges::find(fastest, one.problem, &Best::problem);
-    if (rival == fastest.end())
-      fastest.push_back(one);
-    else if (rival->gbs < one.gbs)
-      *rival = one;
-  }
-  std::string text;
-  if (const auto copy = fact(emit / "00", "rates.dram_copy_gbs"))
-    text += fmt::format("\"copy\"\t{:.4f}\t\t0\n", *copy * 1e-3);
-  for (const Best& b : fastest)
-    text += fmt::format("\"{} {}\"\t{:.4f}\t({:.2f})\t1\n", b.problem, b.kernel, b.gbs * 1e-3, b.ratio);
-  write_text(out, fastest.empty() ? text + "\"not yet measured\"\t0.001\t-\t0\n" : text);
-}
-
 // The roofs are those that chapter 00 recorded, or by the specification where it has not run yet. Where no kernel was timed, the points
 // are a multiply-add that loads both of its operands, and cuBLAS.
 void gather_roofline(const fs::path& chapters, const fs::path& emit, const std::string& last, const fs::path& out) {
