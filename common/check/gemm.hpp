@@ -75,7 +75,8 @@ enum class Alignment {
   any,          ///< nothing: the only instantiation is predicated
   whole_tiles,  ///< M, N and K are multiples of the tile's
   float4s,      ///< and A, B, C begin at multiples of 16 bytes, and so does each of their rows
-  whole_C       ///< M and N are multiples of the tile's, C begins at a multiple of 16 bytes, and ldc is a multiple of 4
+  whole_C,      ///< M and N are multiples of the tile's, C begins at a multiple of 16 bytes, and ldc is a multiple of 4
+  other         ///< something else: the chapter itself tests which instantiation its launcher uses
 };
 
 /// A block's tile: BM x BN elements of C, in k-tiles of depth BK (1: no k-tiles).

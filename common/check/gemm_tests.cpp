@@ -189,7 +189,7 @@ void test_far_offsets(const std::vector<Kernel>& kernels) {
     const auto [BM, BN, BK, takes] = kernel.tile;
     const Case whole{BM, BN, BK * std::max(2, 32 / BK), 1, 2, 0, Fill::integers};
     Case ragged = whole;
-    --ragged.N;
+    ragged.N = std::max(1, ragged.N - 1);
     for (const Case& near : {whole, ragged}) {
       Case A = near, B = near, C = near;
       A.pads.A = far_ld(near.M) - near.K;

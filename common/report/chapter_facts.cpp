@@ -230,6 +230,13 @@ void add_run_facts(Facts& facts, const std::string& kernel, const Record* record
     const Record* run = record == nullptr ? nullptr : find_run(*record, kernel, c.problem());
     const std::string name = fmt::format("{}.{}.", kernel, key_of(c.problem()));
     add_fields(facts, name, run, of_run);
+    // the least that must be moved: A and B are read once, and C is written
+    const Types types = std::ranges::find(this_chapter().kernels, kernel, &Kernel::name)->types;
+    const double bytes = double(c.M) * c.K * double(size_of(types.A)) + double(c.K) * c.N * double(size_of(types.B)) +
+                         double(c.M) * c.N * double(size_of(types.C));
+    const auto ms = number_at(run, "/median_ms");
+    add_measured(facts, name + "gbs", ms ? bytes * 1e-6 / *ms : unknown);
+    add_measured(facts, name + "us", ms ? 1e3 * *ms : unknown, 1);
     if (this_chapter().baseline == Baseline::stronger) {
       add_fields(facts, name, run, of_stronger_baseline);
       const auto places = run == nullptr ? std::nullopt : by_place(*run, stronger_of(*run));
