@@ -108,5 +108,9 @@ foreach(half 1 2)
 endforeach()
 tile_ladder(FASTEST)
 
+set(number 20)
+tile_figure(access-rows-B access rows load-stream)
+tile_plot(bandwidth-20 bandwidth facts.tsv ${PROJECT_SOURCE_DIR}/chapters/20-row-or-column/bandwidth.awk)
+
 set(number 21)
 tile_figure(banks-packed-store-As banks packed store-As)
