@@ -88,6 +88,7 @@ set(number 14)
 tile_ladder(FASTEST)
 
 set(number 15)
+tile_figure(banks-tma-load-operands banks tma load-operands)
 tile_ladder(FASTEST)
 
 set(number 16)

@@ -44,7 +44,7 @@ struct Tma {
 };
 // [/snippet config]
 
-// [snippet signature]
+// [snippet copy]
 // VECTORISED: tiles of C are whole, and its float4s are aligned to 16 bytes.
 template <class Config, bool VECTORISED>
 __global__ void __launch_bounds__(Config::NUM_THREADS, 1)
@@ -58,9 +58,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1)
   __shared__ __align__(1024) std::uint64_t full[1024 / 8];  // STAGES are used
   const int blockRow = blockIdx.y * BM, blockCol = blockIdx.x * BN;
   const int k_tiles = (K - 1) / BK + 1;
-  // [/snippet signature]
 
-  // [snippet copy]
   if (threadIdx.x == 0) {
     // a phase needs one arrival: that of the thread that asks for the copies
     for (int stage = 0; stage < STAGES; ++stage) ptx::mbarrier_init(&full[stage], 1);
@@ -214,7 +212,7 @@ TILE_CHAPTER(.number = 15, .title = "One thread asks for a tile", .kernels = ker
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
 
-const tile::Kernel& tma() { return tile::this_chapter().kernels.front(); }
+tile::Kernel tma() { return kernels().front(); }
 
 TEST_CASE("fewer k-tiles than stages, as many, and more: whole and residue" *
           doctest::test_suite("thorough")) {
