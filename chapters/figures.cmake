@@ -96,6 +96,8 @@ tile_figure(banks-specialized-load-operands banks specialized load-operands)
 tile_ladder(FASTEST)
 
 set(number 17)
+tile_figure(access-stream_k-C access stream_k store-C)
+tile_comparison(stalls-17 stalls 16/specialized 17/whole_tiles 17/stream_k)
 tile_ladder(FASTEST)
 
 set(number 18)
