@@ -91,6 +91,7 @@ set(number 15)
 tile_ladder(FASTEST)
 
 set(number 16)
+tile_figure(banks-specialized-load-operands banks specialized load-operands)
 tile_ladder(FASTEST)
 
 set(number 17)

@@ -294,7 +294,7 @@ TEST_CASE(
 }
 
 TEST_CASE("every order computes the same bits" * doctest::test_suite("thorough")) {
-  // five blocks on the model: each block tile of 15 k-tiles is split
+  // three blocks share the 30 k-tiles of two block tiles: both are split
   const tile::Case c{256, 256, 240};
   std::vector<float> expected;
   for (const tile::Kernel& kernel : tile::this_chapter().kernels) {
