@@ -104,7 +104,6 @@ set(number 18)
 tile_ladder(FASTEST)
 
 set(number 19)
-tile_figure(banks-tma-load-As banks tma load-As)
 tile_figure(banks-rows_of_A-load-As banks rows_of_A load-As)
 foreach(half 1 2)
   tile_plot(squares-19-${half} sweep sweep.tsv squares ${half})
