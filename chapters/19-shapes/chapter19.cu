@@ -1,12 +1,10 @@
-// Tile by Tile, chapter 19: the tensor memory accelerator, and past cuBLAS.
+// Tile by Tile, chapter 19: a tile for every shape.
 //
-// Question: each thread of chapter 14 starts its share of the copies and waits at a barrier
-// with all others. What if one thread could ask for whole tiles, and the others did nothing
-// but multiply? Idea: a tensor map describes a matrix, one instruction copies a box of it, and
-// an mbarrier counts the bytes that have come. One warp starts copies, eight multiply; a block
-// stays on its SM and takes tile after tile, and where these do not come out even, all blocks
-// share some. Previous chapter: 14, whose maps these are, for a tile of the same area, but
-// upright.
+// Question: chapter 18's kernel needs large squares. What does a library need for all other
+// shapes? Idea: smaller block tiles, splits along K, copies word by word where rows begin
+// anywhere, no tiles for a row or a column, and a cost model that chooses.
+// Previous chapter: 18. This program still has the form of the first edition: its large
+// kernel is chapter 18's, with the experiments of chapters 15 to 18 as its variants.
 //
 // Build, run, verify:   ./tile run 19      ctest --preset model -R chapter19
 #include <algorithm>
