@@ -97,6 +97,8 @@ set(number 17)
 tile_ladder(FASTEST)
 
 set(number 18)
+tile_figure(banks-swapped-load-operands banks swapped load-operands)
+tile_comparison(stalls-18 stalls 16/specialized 18/straight 18/swapped)
 tile_ladder(FASTEST)
 
 set(number 19)
