@@ -61,4 +61,8 @@ std::map<std::string, int> tally_of(Code code);
 /// kind that the loop does not have.
 std::map<std::string, int> places_in(Code loop);
 
+/// Merges such tallies of the output of `cuobjdump -sass` into the entry of each kernel of a record, "other_kernels" included: of the
+/// whole function under "sass", of its main loop, with positions, under "sass_loop". Throws RecordError if one is missing.
+void add_sass(Record& record, const std::filesystem::path& sass);
+
 }  // namespace tile
