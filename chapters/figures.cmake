@@ -101,6 +101,8 @@ tile_comparison(stalls-17 stalls 16/specialized 17/whole_tiles 17/stream_k)
 tile_ladder(FASTEST)
 
 set(number 18)
+tile_figure(banks-swapped-load-operands banks swapped load-operands)
+tile_comparison(stalls-18 stalls 16/specialized 18/straight 18/swapped)
 tile_ladder(FASTEST)
 
 set(number 19)

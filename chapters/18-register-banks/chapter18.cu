@@ -402,6 +402,13 @@ TEST_CASE("partials return to their accumulators, and lie in the order of word_o
   check(store_and_add<true>, tile::word_of<true>);
 }
 
+TEST_CASE("block tiles that two, three and four blocks share are exact") {
+  for (const tile::Kernel& kernel : tile::this_chapter().kernels)
+    CHECK(tile::first_failure(kernel, {{256, 128, 256, 1, 2, 0, tile::Fill::integers},
+                                       {256, 384, 176, 1, 2, 0, tile::Fill::integers},
+                                       {255, 129, 401, 1, 2, 1, tile::Fill::integers}}) == "");
+}
+
 TEST_CASE("both kernels compute the same bits, whether block tiles are split or whole") {
   for (const tile::Case& c : {tile::Case{256, 256, 240}, {512, 256, 96}, {70, 200, 501}}) {
     INFO(tile::describe(c));
