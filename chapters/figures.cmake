@@ -85,6 +85,7 @@ tile_figure(banks-serpentine-load-Bs banks serpentine load-Bs)
 tile_ladder(FASTEST)
 
 set(number 14)
+tile_figure(banks-stages3-store-As banks stages3 store-As)
 tile_ladder(FASTEST)
 
 set(number 15)
