@@ -89,25 +89,34 @@ tile_figure(banks-stages3-store-As banks stages3 store-As)
 tile_ladder(FASTEST)
 
 set(number 15)
+tile_figure(banks-tma-load-operands banks tma load-operands)
 tile_ladder(FASTEST)
 
 set(number 16)
+tile_figure(banks-specialized-load-operands banks specialized load-operands)
 tile_ladder(FASTEST)
 
 set(number 17)
+tile_figure(access-stream_k-C access stream_k store-C)
+tile_comparison(stalls-17 stalls 16/specialized 17/whole_tiles 17/stream_k)
 tile_ladder(FASTEST)
 
 set(number 18)
+tile_figure(banks-swapped-load-operands banks swapped load-operands)
+tile_comparison(stalls-18 stalls 16/specialized 18/straight 18/swapped)
 tile_ladder(FASTEST)
 
 set(number 19)
-tile_figure(banks-tma-load-As banks tma load-As)
 tile_figure(banks-rows_of_A-load-As banks rows_of_A load-As)
 foreach(half 1 2)
   tile_plot(squares-19-${half} sweep sweep.tsv squares ${half})
   tile_plot(others-19-${half} sweep sweep.tsv others ${half})
 endforeach()
 tile_ladder(FASTEST)
+
+set(number 20)
+tile_figure(access-rows-B access rows load-stream)
+tile_plot(bandwidth-20 bandwidth facts.tsv ${PROJECT_SOURCE_DIR}/chapters/20-row-or-column/bandwidth.awk)
 
 set(number 21)
 tile_figure(banks-packed-store-As banks packed store-As)

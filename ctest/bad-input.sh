@@ -38,7 +38,6 @@ grep -q "^sgemm chooses: large$" "$scratch/out" || complain "chapter 19's sgemm 
 refuse 2 "--warm excludes --bench" "$chapter" --warm --bench --out "$scratch/x"
 refuse 1 "--warm needs a GPU" "$chapter" --on model --warm
 refuse 2 "no test case is called" "$chapter" --on model --test "no such test"
-refuse 2 "--test: needs a value that is not empty" "$chapter" --test ""
 refuse 2 "--emit: 1 required TEXT missing" "$chapter" --emit=
 refuse 2 "argument was not expected" "$chapter" ""
 refuse 1 "cannot write\|cannot create\|not permitted\|denied\|Not a directory\|No such" "$chapter" --on model --emit /proc/nowhere
@@ -83,11 +82,5 @@ refuse 2 "FILE.cu is required; ./tile count --help lists the options" tile_count
 refuse 2 "--registers" tile_count --registers 999 x.cu
 refuse 2 "--bogus.*; ./tile count --help lists the options" tile_count --bogus x.cu
 refuse 1 "ctest/count is not a .cu file" tile_count ctest/count
-cat >"$scratch/launch.cu" <<'END'
-#include "common/count/count.hpp"
-__global__ void k() {}
-TILE_COUNT("without a block") { k<<<1>>>(); }
-END
-refuse 1 "launch.cu:3: a launch is kernel<<<grid, block>>>(arguments...)" tile_count "$scratch/launch.cu"
 
 exit "$wrong"

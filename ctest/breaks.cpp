@@ -3,6 +3,7 @@
 //
 // breaks.json is a list of
 //   "name"     lower-case letters, digits and dashes
+//   "in"       the header of common/ that is edited, if not the program: the copy then has its text in the place of its #include
 //   "find"     a text that occurs once in the program; or a list of such texts
 //   "replace"  its replacement; or a list of as many
 // and either
@@ -46,7 +47,7 @@ struct Edit {
 };
 
 struct Experiment {
-  std::string name;
+  std::string name, file;
   std::vector<Edit> edits;
   std::string test, says, message;
 };
@@ -57,7 +58,7 @@ std::vector<std::string> texts(const nlohmann::json& one_or_more) {
 }
 
 Experiment experiment_from(const nlohmann::json& e) {
-  Experiment x{e.at("name"), {}, e.value("test", ""), e.value("says", ""), e.value("message", "")};
+  Experiment x{e.at("name"), e.value("in", ""), {}, e.value("test", ""), e.value("says", ""), e.value("message", "")};
   const auto refuse = [&](const std::string& why) {
     throw std::runtime_error(fmt::format("experiment {} {}", x.name, why));
   };
@@ -88,8 +89,15 @@ struct EditError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-std::string edited(const std::string& source, const Experiment& e) {
+// `header` is the text of the file that the experiment names, if any.
+std::string edited(const std::string& source, const std::string& header, const Experiment& e) {
   std::string text = source;
+  if (!e.file.empty()) {
+    const std::string include = fmt::format("#include \"{}\"\n", e.file), once = "#pragma once\n";
+    const auto at = text.find(include), mark = header.find(once);
+    if (at == std::string::npos || mark == std::string::npos) throw EditError("the program does not include " + e.file);
+    text.replace(at, include.size(), header.substr(mark + once.size()));
+  }
   for (const Edit& edit : e.edits) {
     if (edit.find == edit.replace) throw EditError("the edit changes nothing");
     const auto at = text.find(edit.find);
@@ -325,11 +333,16 @@ Result result_of_test(const Experiment& e, const Build& b) {
 Result result_of(const Experiment& e, const Build& b) {
   const fs::path copy = b.beside(".cu"), headers = b.beside(".headers");
   const std::string source = read_text(b.source);
+  fs::path header;
+  if (!e.file.empty())
+    for (fs::path root = b.source.parent_path(); !fs::exists(header = root / e.file); root = root.parent_path())
+      if (root == root.parent_path()) throw std::runtime_error("no file " + e.file);
   std::string depends =
       std::regex_replace(b.beside(".result").string() + ": " + b.source.string(), std::regex(" (?!/)"), "\\ ");
+  if (!e.file.empty()) depends += " " + header.string();
   fs::remove(headers);
   const auto try_out = [&]() -> Result {
-    const std::string text = edited(source, e);
+    const std::string text = edited(source, e.file.empty() ? "" : read_text(header), e);
     write_text(copy, with_one_test(text, e.test));
     const auto compiled = run(b.compiler, {copy, b.program, "chapter", headers}, b.beside(".log"));
     const std::string error = first_error(compiled.output);
@@ -376,13 +389,13 @@ std::string kept(const Experiment& e, std::string message, const std::string& so
   return boost::trim_right_copy(message);
 }
 
-/// Name, old text, new text, the test, its finding, the message; several edits are separated by \\f.
+/// Name, old text, new text, the test, its finding, the message, the file; several edits are separated by \\f.
 std::string line_for_the_book(const Experiment& e) {
   std::vector<std::string> find, replace;
   for (const Edit& edit : e.edits) find.push_back(edit.find), replace.push_back(edit.replace);
-  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", e.name, escaped(fmt::format("{}", fmt::join(find, "\f"))),
+  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\n", e.name, escaped(fmt::format("{}", fmt::join(find, "\f"))),
                      escaped(fmt::format("{}", fmt::join(replace, "\f"))), e.test, e.says,
-                     escaped(e.test.empty() ? "error: " + e.message : e.message));
+                     escaped(e.test.empty() ? "error: " + e.message : e.message), e.file);
 }
 
 // The kept result of an experiment.

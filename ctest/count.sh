@@ -1,6 +1,6 @@
 #!/bin/sh
 # `tile count` on files of ctest/count: each //! in a file is followed by a line that stderr must have, and no others; each //= by words
-# that stdout must have, one space apart. @ is the comment's location. Then the README's worked example, --json, and files that are no source.
+# that stdout must have, one space apart. @ is the comment's location. Then the README's worked example, and files that are no source.
 # Usage: count.sh TILE-COUNT MODEL-CC
 tile_count=$1 model_cc=$2
 scratch=$(mktemp -d)
@@ -57,12 +57,6 @@ export COLUMNS=80
 counted 0 ctest/transpose.cu
 [ -z "$(awk 'length > 80' "$scratch/out")" ] || complain "wider than 80 columns: $(awk 'length > 80' "$scratch/out")"
 grep -q '^  sums  *100%$' "$scratch/out" || complain "columns that do not fit have no lines of their own"
-
-# fields.tsv has a line for each field of the JSON document, and no other.
-counted 0 --json ctest/transpose.cu
-sed -n 's/^ *"\([a-z_0-9]*\)":.*/\1/p' "$scratch/out" | grep -vx 'runs\|kernels\|sites\|samples\|bounds' | sort -u >"$scratch/fields"
-sed -n '/^#/!s/\t.*//p' common/count/fields.tsv | sed 's/\[\]$//; s/.*\.//' | sort -u | diff - "$scratch/fields" ||
-  complain "fields.tsv says otherwise"
 
 # Files that are no source, or have no run, are reported in one line.
 told() { # EXIT-CODE PATTERN ARGUMENT...

@@ -13,7 +13,7 @@
 #include "common/bench/clocks.hpp"
 #include "common/bench/counters.hpp"
 #include "common/bench/machine_code.hpp"
-#include "common/bench/programs.hpp"
+#include "common/bench/metrics.hpp"
 #include "common/bench/record.hpp"
 #include "common/bench/run.hpp"
 #include "common/bench/text.hpp"
@@ -206,7 +206,7 @@ TEST_CASE("a record has a digest of each kernel's machine code, whatever its nam
 
 TEST_CASE("counters must equal counts, unless a difference is explained") {
   const auto complaint = [](const tile::Record& entry, const std::vector<tile::Difference>& differences) {
-    return joined(tile::unexplained(tile::tallies(few_counts()), entry, differences));
+    return joined(tile::unexplained(few_counts(), entry, differences));
   };
   tile::Record entry = agreeing_counters();
   CHECK(complaint(entry, {}) == "");
@@ -246,7 +246,7 @@ TEST_CASE("stores of copies are counted separately, their loads with other loads
   tile::Record entry = agreeing_counters(without);
   for (const tile::Counter& counter : tile::counters())
     if (counter.of_copies) entry["counters"].erase(counter.key);
-  CHECK(joined(tile::unexplained(tile::tallies(without), entry, {})) == "");
+  CHECK(joined(tile::unexplained(without, entry, {})) == "");
 }
 
 TEST_CASE("differences are read, and an invalid list is rejected") {
@@ -339,7 +339,7 @@ TEST_CASE("measurements by hand become facts, and invalid ones are rejected with
   CHECK(facts.all()[1].kind == "measured");
   for (const char* line : {"a", "a,", "a,x", "a,1x"})
     CHECK_THROWS_WITH(facts.measured_in(scratch("by-hand.csv", std::string("b,1\n") + line)),
-                      doctest::Contains("line 2: write a key, a comma and a number"));
+                      doctest::Contains("line 2: value is"));
   CHECK_THROWS_WITH(facts.measured_in("ctest/missing.csv"), doctest::Contains("cannot read"));
 }
 

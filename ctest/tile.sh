@@ -52,7 +52,7 @@ says 0 "of mutants, with --help" mutants --help
 says 0 "preset:    model, by TILE_PRESET" doctor
 says 2 "tile: unknown command 'bogus'" bogus
 echo >"$scratch/elsewhere/kernel.cu"
-says 0 "/copy/build/model/model-cc --json kernel.cu" count --json kernel.cu
+says 0 "/copy/build/model/model-cc --verbose kernel.cu" count --verbose kernel.cu
 [ ! -s "$scratch/err" ] || complain "count says more than its own:"
 
 # The container has what `tile` would install.

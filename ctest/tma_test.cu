@@ -46,22 +46,6 @@ __global__ void store_box(const __grid_constant__ CUtensorMap map, int x, int y)
   }
 }
 
-// out = in, by way of shared memory.
-template <int WORDS>
-__global__ void copy_rows(const float* in, float* out) {
-  __shared__ __align__(16) float words[WORDS];
-  __shared__ std::uint64_t full;
-  if (threadIdx.x != 0) return;
-  ptx::mbarrier_init(&full, 1);
-  ptx::fence_mbarrier_init();
-  ptx::mbarrier_arrive_expect_tx(&full, sizeof words);
-  ptx::cp_async_bulk(words, in, sizeof words, &full);
-  ptx::mbarrier_wait_parity(&full, 0);
-  ptx::cp_async_bulk(out, words, sizeof words);
-  ptx::cp_async_bulk_commit_group();
-  ptx::cp_async_bulk_wait_group<0>();
-}
-
 // A matrix of 20 x 40 words 0, 1, 2 ..., with two more words in each row.
 constexpr int ROWS = 20, COLS = 40, LD = 44;
 float word(int row, int col) { return float(row * LD + col); }
@@ -138,14 +122,6 @@ TEST_CASE("a box is stored where the map says, and nowhere outside the matrix") 
   check_stored<tile::Swizzle::none>(4, 5);
   check_stored<tile::Swizzle::none>(COLS - 8, ROWS - 3);
   check_stored<tile::Swizzle::bytes64>(8, ROWS - 1);
-}
-
-TEST_CASE("rows of bytes are copied both ways") {
-  auto in = tile::array<float>("in", 512), out = tile::array<float>("out", 512);
-  out.set(std::vector<float>(512));
-  run([&] { tile::launch(copy_rows<256>, dim3(1), dim3(32), 0, in.device() + 128, out.device() + 64); });
-  const auto copied = out.host();
-  for (int i = 0; i < 512; ++i) REQUIRE(copied[std::size_t(i)] == (i >= 64 && i < 320 ? float(i + 64) : 0));
 }
 
 TEST_CASE("an impossible tensor map is rejected with one line") {

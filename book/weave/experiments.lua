@@ -22,11 +22,11 @@ local escapes = {t = "\t", n = "\n", ["\\"] = "\\"}
 local function unescape(field) return (field:gsub("\\(.)", escapes)) end
 
 -- Where an experiment edits the source, in the order of the source, each {from, to, new}.
-local function places_of(source, row)
+local function places_of(source, file, row)
   local places, news = pandoc.List({}), (row.new .. "\\f"):gmatch("(.-)\\f")
   for old in (row.old .. "\\f"):gmatch("(.-)\\f") do
     local from, to = source:find(unescape(old), 1, true)
-    if not from then page.fail("the text that experiment " .. row.name .. " edits is gone from " .. page.source) end
+    if not from then page.fail("the text that experiment " .. row.name .. " edits is gone from " .. file) end
     places:insert({from = from, to = to, new = unescape(news())})
   end
   places:sort(function(a, b) return a.from < b.from end)
@@ -79,10 +79,11 @@ end
 function experiments.resolve(div)
   local name = div.attributes.name or page.fail("a break-it experiment without name")
   local row = experiments.require(page.id, name)
-  local source = text.read(page.root .. "/" .. page.source) or page.fail("no file " .. page.source)
+  local file = row.file and row.file ~= "" and row.file or page.source
+  local source = text.read(page.root .. "/" .. file) or page.fail("no file " .. file)
   local blocks = div.content
   blocks:insert(elements.html('<div class="code-frame diff">' .. elements.scrolling("code", "edit " .. name)))
-  for _, place in ipairs(places_of(source, row)) do blocks:insert(elements.html(listings.marked(difference(source, place)))) end
+  for _, place in ipairs(places_of(source, file, row)) do blocks:insert(elements.html(listings.marked(difference(source, place)))) end
   return elements.within('<section class="break-it" id="break-' .. page.id .. "-" .. name .. '">', blocks,
     "</div></div>" .. outcome(row) .. "</section>")
 end

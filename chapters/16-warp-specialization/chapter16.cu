@@ -7,6 +7,8 @@
 // Previous chapter: 15.
 //
 // Build, run, verify:   ./tile run 16      ctest --preset model -R chapter16
+#include <algorithm>
+#include <random>
 #include <type_traits>
 
 #include "common/cuda/ptx_bulk.hpp"
@@ -221,6 +223,31 @@ std::vector<tile::Kernel> kernels() {
   return all;
 }
 
+// [snippet use]
+// Where a k-tile goes, and the parities of the phases that its producer and its consumers wait
+// for. The kernel counts stage and parity up instead.
+struct Use {
+  int stage, phase;
+  unsigned empty_parity, full_parity;
+};
+constexpr Use use_of(int k_tile, int stages) {
+  const int phase = k_tile / stages;
+  // empty: the phase before, in which the stage's last k-tile was released
+  return {k_tile % stages, phase, unsigned(phase + 1) % 2, unsigned(phase) % 2};
+}
+// [/snippet use]
+
+void predict(tile::Facts& facts) {
+  for (const int k_tile : {0, 1, 5, 6, 7, 12}) {
+    const Use use = use_of(k_tile, Specialized::STAGES);
+    const std::string name = "phase." + std::to_string(k_tile) + ".";
+    facts.predicted(name + "stage", use.stage);
+    facts.predicted(name + "number", use.phase);
+    facts.predicted(name + "empty_parity", int(use.empty_parity));
+    facts.predicted(name + "full_parity", int(use.full_parity));
+  }
+}
+
 }  // namespace
 
 TILE_CHAPTER(.number = 16, .title = "Producers and consumers", .kernels = kernels(),
@@ -228,7 +255,192 @@ TILE_CHAPTER(.number = 16, .title = "Producers and consumers", .kernels = kernel
              .constants = {{"BM", Specialized::BM},
                            {"BN", Specialized::BN},
                            {"BK", Specialized::BK},
-                           {"STAGES", Specialized::STAGES}},
-             .baseline = tile::Baseline::stronger)
+                           {"STAGES", Specialized::STAGES},
+                           {"ROWS", Specialized::ROWS},
+                           {"COLS", Specialized::COLS},
+                           {"CONSUMERS", Specialized::CONSUMERS},
+                           {"PRODUCERS", Specialized::PRODUCERS},
+                           {"NUM_THREADS", Specialized::NUM_THREADS},
+                           {"LAUNCH_REGISTERS", Specialized::LAUNCH_REGISTERS},
+                           {"CONSUMER_REGISTERS", Specialized::CONSUMER_REGISTERS},
+                           {"PRODUCER_REGISTERS", Specialized::PRODUCER_REGISTERS},
+                           {"STAGE_BYTES", Specialized::STAGE_BYTES}},
+             .predict = predict, .baseline = tile::Baseline::stronger)
 
+TILE_TRIED_ON_MODEL("specialized")
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
+
+TEST_CASE("fewer k-tiles than stages, as many, and more: whole and residue" *
+          doctest::test_suite("thorough")) {
+  for (const tile::Kernel& kernel : tile::this_chapter().kernels)
+    for (const int k_tiles : {1, 2, 5, 6, 7, 12, 13})
+      for (const int more : {-1, 0, 1}) {
+        const int K = k_tiles * kernel.tile.BK + more;
+        INFO(kernel.name, ", K = ", K);
+        CHECK(tile::first_failure(kernel, {{256, 128, K, 1, 0, 0, tile::Fill::integers},
+                                           {70, 31, K, 1, 2, 1, tile::Fill::integers}}) == "");
+      }
+}
+
+TEST_CASE("the result equals that of chapter 05's order of additions bit for bit" *
+          doctest::test_suite("thorough")) {
+  tile::test_order_of_additions(tile::this_chapter().kernels, {{256, 128, 80}, {70, 90, 101}});
+}
+
+// An mbarrier that expects no bytes.
+struct Mbarrier {
+  int count, missing = count, phase = 0;
+  bool is_over(unsigned parity) const { return phase % 2 != int(parity); }
+  void arrive() {
+    if (--missing == 0) missing = count, ++phase;
+  }
+};
+
+// Runs a producer, copies and consumers step by step, in an order that the seed chooses, with
+// the kernel's rule for stages and parities. `wrong` says what went wrong, `apart` how many
+// k-tiles the fastest consumer was ahead of the slowest.
+struct Simulated {
+  std::string wrong{};
+  int apart = 0;
+};
+Simulated simulate(int stages, int k_tiles, unsigned parity_of_producer, unsigned seed) {
+  struct Actor {
+    int k_tile = 0, stage = 0;  // that it waits for
+    unsigned parity = 0;
+    void next(int of) {
+      ++k_tile;
+      if (++stage == of) stage = 0, parity ^= 1;
+    }
+  };
+  std::vector<Actor> consumers(Specialized::CONSUMERS / 32);
+  std::vector<Mbarrier> full(stages, {1}), empty(stages, {int(consumers.size())});
+  std::vector<int> landed(stages, -1), in_flight;
+  Actor producer{0, 0, parity_of_producer};
+  const auto slowest = [&] { return std::ranges::min(consumers, {}, &Actor::k_tile).k_tile; };
+  Simulated result;
+  std::mt19937 random(seed);
+  for (int idle = 0; slowest() < k_tiles; ++idle) {
+    if (idle == 10000) return {"stuck"};
+    const std::size_t who = random() % (consumers.size() + 2);
+    if (who < consumers.size()) {
+      Actor& consumer = consumers[who];
+      const Use use = use_of(consumer.k_tile, stages);
+      if (consumer.k_tile == k_tiles || !full[consumer.stage].is_over(consumer.parity))
+        continue;
+      if (use.stage != consumer.stage || use.full_parity != consumer.parity)
+        return {"another stage or parity for a consumer"};
+      if (landed[use.stage] != consumer.k_tile) return {"a k-tile was read, but not landed"};
+      // it releases the k-tile before, whose last operands it has loaded
+      if (consumer.k_tile > 0) empty[use_of(consumer.k_tile - 1, stages).stage].arrive();
+      consumer.next(stages);
+      if (slowest() > 0)  // all have begun
+        result.apart = std::max(result.apart, consumer.k_tile - slowest());
+    } else if (who == consumers.size()) {
+      const Use use = use_of(producer.k_tile, stages);
+      if (producer.k_tile == k_tiles || !empty[producer.stage].is_over(producer.parity))
+        continue;
+      if (use.stage != producer.stage || use.empty_parity != producer.parity)
+        return {"another stage or parity for the producer"};
+      // a consumer that waits for a k-tile still reads the one before
+      if (slowest() - 1 <= producer.k_tile - stages && producer.k_tile >= stages)
+        return {"a stage was filled while it was read"};
+      in_flight.push_back(producer.k_tile);
+      producer.next(stages);
+    } else {
+      if (in_flight.empty()) continue;
+      const std::size_t n = random() % in_flight.size();  // copies land in any order
+      const int stage = use_of(in_flight[n], stages).stage;
+      landed[stage] = in_flight[n];
+      full[stage].arrive();
+      in_flight.erase(in_flight.begin() + std::ptrdiff_t(n));
+    }
+    idle = 0;
+  }
+  return result;
+}
+
+TEST_CASE("a wait for a parity is a wait for the phase, in whatever order warps proceed") {
+  for (const int stages : {2, 3, Specialized::STAGES})
+    for (const int k_tiles : {1, 2, 5, 6, 7, 12, 13, 40}) {
+      int apart = 0;
+      for (unsigned seed = 0; seed < 50; ++seed) {
+        CAPTURE(stages);
+        CAPTURE(k_tiles);
+        CAPTURE(seed);
+        const Simulated run = simulate(stages, k_tiles, 1, seed);
+        REQUIRE(run.wrong == "");
+        apart = std::max(apart, run.apart);
+      }
+      CHECK(apart <= stages - 1);
+    }
+  CHECK(simulate(Specialized::STAGES, 7, 0, 0).wrong == "stuck");  // no phase 0 is over
+  CHECK(simulate(1, 2, 1, 0).wrong == "stuck");  // a stage is released when the next is full
+}
+
+TEST_CASE("registers of all warps fit an SM, and those of a scheduler's warps its quarter") {
+  using C = Specialized;
+  const int quarter = 64 * 1024 / 4;
+  int launched[4] = {}, reallocated[4] = {}, of_nine_warps[4] = {};
+  for (int warp = 0; warp < C::NUM_THREADS / 32; ++warp) {
+    const bool consumes = warp < C::CONSUMERS / 32;
+    launched[warp % 4] += 32 * C::LAUNCH_REGISTERS;
+    reallocated[warp % 4] += 32 * (consumes ? C::CONSUMER_REGISTERS : C::PRODUCER_REGISTERS);
+    of_nine_warps[warp % 4] += warp < 9;
+  }
+  for (int scheduler = 0; scheduler < 4; ++scheduler) {
+    CHECK(launched[scheduler] <= quarter);
+    CHECK(launched[scheduler] + 4 * 32 * 8 > quarter);  // 8 more would not fit
+    CHECK(reallocated[scheduler] == launched[scheduler]);
+  }
+  CHECK(*std::ranges::max_element(of_nine_warps) == 3);
+  CHECK(quarter / 3 / 32 / 8 * 8 == C::LAUNCH_REGISTERS);  // so nine warps gain none
+  // accumulators and two sets of operands alone
+  const int needed = C::ROWS * C::COLS + 2 * (C::ROWS + C::COLS);
+  CHECK(needed > C::LAUNCH_REGISTERS);
+  CHECK(needed < C::CONSUMER_REGISTERS);
+}
+
+TEST_CASE("the consumers compute every element of the block tile once") {
+  using C = Specialized;
+  CHECK(tile::covers_once(C::BM, C::BN, C::CONSUMERS, [](int thread, auto take) {
+          const auto [warpRow, warpCol] = tile::warp_tile_of<C>(thread);
+          const auto [row, col] = tile::thread_tile_of(thread);
+          for (int i = 0; i < C::ROWS; ++i)
+            for (int j = 0; j < C::COLS; ++j)
+              take(warpRow + row + tile::row_of(i), warpCol + col + tile::col_of(j));
+        }) == "");
+}
+
+#if TILE_ON_MODEL
+TEST_CASE("stages are used in turn, and filled again only when all warps have read them" *
+          doctest::test_suite("model")) {
+  using C = Specialized;
+  const int k_tiles = 2 * C::STAGES + 1;
+  for (const tile::Kernel& kernel : tile::this_chapter().kernels) {
+    INFO(kernel.name);
+    const simt::Counts run = tile::traced_run(
+        kernel, {C::BM, C::BN, k_tiles * C::BK, 1, 2, 0, tile::Fill::integers},
+        {.keep_touches = true});
+    CHECK(run.barriers == 1);  // in front of the main loop; none in it
+    for (const char* copies : {"store-As", "store-Bs"})
+      CHECK(tile::site(run, copies).requests == k_tiles);
+    std::vector<std::int64_t> read(C::STAGES);  // bytes
+    for (const simt::Touch& t : run.touches) {
+      if (t.array != "stages") continue;
+      REQUIRE(t.thread < C::CONSUMERS);
+      read.at(std::size_t(t.byte_offset / C::STAGE_BYTES)) += t.width;
+    }
+    for (int stage = 0; stage < C::STAGES; ++stage) {
+      CAPTURE(stage);
+      const int uses = (k_tiles - 1 - stage) / C::STAGES + 1;
+      CHECK(read[std::size_t(stage)] ==
+            uses * std::int64_t(4 * C::BK * (C::ROWS + C::COLS) * C::CONSUMERS));
+    }
+  }
+}
+
+TEST_CASE("no load of operands has a bank conflict" * doctest::test_suite("model")) {
+  for (const tile::Kernel& kernel : tile::this_chapter().kernels)
+    CHECK(tile::bank_conflict(tile::count(kernel, {512, 256, 64}), "load-operands") == "");
+}
+#endif

@@ -1,12 +1,14 @@
 // Tile by Tile, chapter 17: no SM left over.
 //
-// Question: 4096 x 4096 has 512 block tiles for 132 SMs: three waves, and a fourth that leaves 16
-// SMs idle; 1024 x 1024 has 32 tiles, and 100 idle SMs. Can all SMs work all the time? Idea:
-// persistent blocks, one per SM, that loop over work tiles. What does not fill a wave is split
-// along K (stream-K); the block that stores such a tile adds the partials of the others.
-// Previous chapter: 16.
+// Question: the block tiles of C rarely fill the last wave, and a small C has fewer tiles than
+// the GPU has SMs. Can all SMs work all the time? Idea: persistent blocks, one per SM, that loop
+// over work tiles. What does not fill a wave is split along K (stream-K); the block that begins
+// such a block tile adds the partials of the others.
+// Previous chapter: 16; its ring and its roles are unchanged.
 //
 // Build, run, verify:   ./tile run 17      ctest --preset model -R chapter17
+#include <set>
+
 #include "common/cuda/ptx_bulk.hpp"
 #include "common/cuda/repack.hpp"
 #include "common/cuda/tile_scheduler.hpp"
@@ -37,6 +39,29 @@ struct Config {
   static constexpr int WORDS_A = BK * BM, STAGE_WORDS = WORDS_A + BK * BN;
   static constexpr unsigned STAGE_BYTES = STAGE_WORDS * sizeof(float);
   static constexpr int SMEM_BYTES = STAGES * int(STAGE_BYTES);
+  // registers of each thread at launch
+  static constexpr int LAUNCH_REGISTERS = 64 * 1024 / NUM_THREADS / 8 * 8;
+  static_assert(BM % WM == 0 && BN % WN == 0,
+                "a warp tile must not cross the edge of the block tile");
+  static_assert(WM % 16 == 0 && WN % 32 == 0,
+                "32 threads of 4 x 4 elements must cover a warp subtile of 16 x 32");
+  static_assert(BK % 2 == 0, "a k-tile must begin with the first set of operands again");
+  static_assert(BM <= 256 && BN <= 256, "a box has at most 256 elements along each side");
+  static_assert(STAGE_BYTES % 128 == 0 && WORDS_A * 4 % 128 == 0,
+                "a box begins at a multiple of 128 bytes of shared memory");
+  static_assert(STAGES >= 2 && STAGES <= 64, "a k-tile is copied while another is multiplied");
+  static_assert(CONSUMERS % 128 == 0 && PRODUCERS % 128 == 0,
+                "four warps change their registers together: setmaxnreg would wait forever");
+  static_assert(
+      CONSUMERS * CONSUMER_REGISTERS + PRODUCERS * PRODUCER_REGISTERS <=
+          NUM_THREADS * LAUNCH_REGISTERS,
+      "a block has the registers it was launched with: setmaxnreg would wait forever");
+  static_assert(SMEM_BYTES + 1024 <= 227 * 1024,
+                "a block has at most 227 KB of shared memory");
+  static_assert(GROUP_ROWS >= 1, "a raster group has a row of block tiles");
+  static_assert(
+      MAX_SPLITS >= 1 && MIN_K_TILES >= 1,
+      "a work unit has a k-tile: a block without work would read past the last tile");
 };
 using WholeTiles = Config<Schedule::whole_tiles>;
 using StreamK = Config<Schedule::stream_k>;  // the chapter's kernel
@@ -171,6 +196,12 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 1)
 }
 
 // [snippet launch]
+template <class C>
+tile::TileScheduler scheduler_of(int M, int N, int K, int sms) {
+  return C::SCHEDULE == Schedule::stream_k ? tile::stream_k<C>(M, N, K, sms)
+                                           : tile::whole_tiles<C>(M, N, K, sms);
+}
+
 // What a launch needs besides the operands: A transposed, tensor maps, the scheduler, and room
 // for partials.
 template <class Config>
@@ -178,10 +209,7 @@ class Bound : public tile::BoundKernel {
  public:
   explicit Bound(const tile::Gemm& g)
       : g_(g),
-        scheduler_(
-            Config::SCHEDULE == Schedule::stream_k
-                ? tile::stream_k<Config>(g.M, g.N, g.K, tile::machine::device().sms)
-                : tile::whole_tiles<Config>(g.M, g.N, g.K, tile::machine::device().sms)),
+        scheduler_(scheduler_of<Config>(g.M, g.N, g.K, tile::machine::device().sms)),
         A_(g.M, g.K, g.A, g.lda, "A transposed"),
         B_(g.K, g.N, g.B, g.ldb, "B copied"),
         partials_(slots(), Config::BM * Config::BN / 4, "partials"),
@@ -192,6 +220,9 @@ class Bound : public tile::BoundKernel {
     if (!none.empty())
       tile::machine::copy_to_device(ready_.get(), none.data(), none.size() * sizeof(int));
   }
+
+  const tile::TileScheduler& scheduler() const { return scheduler_; }
+  const int* ready() const { return ready_.get(); }
 
   void run() override {
     A_.run();
@@ -253,6 +284,42 @@ std::vector<tile::Kernel> kernels() {
   return all;
 }
 
+struct WorkTile {
+  int block, tile, k_begin, k_end;
+};
+// The work tiles of all blocks, each block's in its order.
+std::vector<WorkTile> work_tiles_of(const tile::TileScheduler& s) {
+  std::vector<WorkTile> all;
+  for (int block = 0; block < s.blocks; ++block)
+    for (tile::WorkTileIterator work(s, block); work.next(s);)
+      all.push_back({block, work.tile, work.k_begin, work.k_end});
+  return all;
+}
+
+void predict(tile::Facts& facts) {
+  const int sms = tile::h200.sms;
+  for_each_config([&]<class C>(const std::string& name, C) {
+    for (const int n : {1024, 1536, 2048, 4096, 8192}) {
+      const tile::TileScheduler s = scheduler_of<C>(n, n, n, sms);
+      const std::string key = name + "." + std::to_string(n) + ".";
+      std::vector<int> k_tiles(std::size_t(s.blocks)), splits(std::size_t(s.tiles()));
+      int partials = 0;
+      for (const WorkTile& work : work_tiles_of(s)) {
+        k_tiles[std::size_t(work.block)] += work.k_end - work.k_begin;
+        ++splits[std::size_t(work.tile)];
+        partials += work.k_begin > 0;
+      }
+      const int most = *std::max_element(k_tiles.begin(), k_tiles.end());
+      facts.predicted(key + "most_k_tiles", most);
+      facts.predicted(key + "busy", double(s.tiles()) * s.k_tiles / most / sms);
+      if (C::SCHEDULE == Schedule::whole_tiles) continue;
+      facts.predicted(key + "partials", partials);
+      facts.predicted(key + "blocks_per_tile",
+                      *std::max_element(splits.begin(), splits.end()));
+    }
+  });
+}
+
 }  // namespace
 
 TILE_CHAPTER(.number = 17, .title = "No SM left over", .kernels = kernels(),
@@ -260,7 +327,191 @@ TILE_CHAPTER(.number = 17, .title = "No SM left over", .kernels = kernels(),
              .constants = {{"BM", StreamK::BM},
                            {"BN", StreamK::BN},
                            {"BK", StreamK::BK},
-                           {"STAGES", StreamK::STAGES}},
-             .baseline = tile::Baseline::stronger)
+                           {"STAGES", StreamK::STAGES},
+                           {"GROUP_ROWS", StreamK::GROUP_ROWS},
+                           {"MAX_SPLITS", StreamK::MAX_SPLITS},
+                           {"MIN_K_TILES", StreamK::MIN_K_TILES}},
+             .predict = predict, .baseline = tile::Baseline::stronger)
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
+
+// Few and many block tiles and k-tiles, for few and many SMs.
+template <class F>
+void for_each_scheduler(F&& f) {
+  for_each_config([&]<class C>(const std::string& name, C) {
+    for (const int sms : {1, 3, 132})
+      for (const int M : {1, C::BM, 5 * C::BM + 1, 12 * C::BM})
+        for (const int N : {C::BN, 11 * C::BN})
+          for (const int K : {1, 8 * C::BK, 9 * C::BK - 3, 100 * C::BK}) {
+            INFO(name, ", ", M, " x ", N, " x ", K, ", SMs: ", sms);
+            f(C{}, scheduler_of<C>(M, N, K, sms), sms);
+          }
+  });
+}
+
+TEST_CASE(
+    "each k-tile of each block tile belongs to one work tile, and each block has some work") {
+  for_each_scheduler([](auto, const tile::TileScheduler& s, int sms) {
+    std::vector<int> times(std::size_t(s.tiles()) * s.k_tiles), work_tiles(s.blocks);
+    CHECK(s.blocks <= sms);
+    for (const WorkTile& work : work_tiles_of(s)) {
+      REQUIRE(work.k_begin < work.k_end);
+      ++work_tiles.at(std::size_t(work.block));
+      for (int k_tile = work.k_begin; k_tile < work.k_end; ++k_tile)
+        ++times.at(std::size_t(work.tile) * s.k_tiles + k_tile);
+    }
+    CHECK(times == std::vector<int>(times.size(), 1));
+    CHECK(*std::min_element(work_tiles.begin(), work_tiles.end()) > 0);
+  });
+}
+
+TEST_CASE("work units differ by at most one k-tile, and blocks have as many whole tiles") {
+  for_each_scheduler([]<class C>(C, const tile::TileScheduler& s, int) {
+    CHECK((C::SCHEDULE == Schedule::stream_k || s.split_tiles == 0));
+    if (s.split_tiles == 0) return;
+    std::set<int> lengths;
+    for (int n = 0; n < s.blocks; ++n) lengths.insert(s.begin_of(n + 1) - s.begin_of(n));
+    CHECK(*lengths.rbegin() - *lengths.begin() <= 1);
+    CHECK(*lengths.begin() >= C::MIN_K_TILES);
+    CHECK((s.tiles() - s.split_tiles) % s.blocks == 0);
+    std::vector<int> splits(std::size_t(s.tiles()));
+    for (const WorkTile& work : work_tiles_of(s)) ++splits[std::size_t(work.tile)];
+    // one more where units do not begin with block tiles
+    CHECK(*std::max_element(splits.begin(), splits.end()) <= C::MAX_SPLITS + 1);
+  });
+}
+
+TEST_CASE(
+    "a block stores at most one partial, its first; only a block with a higher index waits") {
+  for_each_scheduler([](auto, const tile::TileScheduler& s, int) {
+    std::vector<int> stored(std::size_t(s.blocks)), added(std::size_t(s.blocks));
+    int latest = -1;
+    for (const WorkTile& work : work_tiles_of(s)) {
+      if (work.k_begin > 0) {
+        CHECK(work.block != latest);  // it has nothing to wait for before
+        ++stored[std::size_t(work.block)];
+      } else if (work.k_end < s.k_tiles) {
+        for (int n = s.unit_of(work.block) + 1; s.begin_of(n) < (work.tile + 1) * s.k_tiles;
+             ++n) {
+          CHECK(s.block_of(n) < work.block);
+          ++added.at(std::size_t(s.block_of(n)));
+        }
+      }
+      latest = work.block;
+    }
+    CHECK(stored == added);
+    CHECK(*std::max_element(stored.begin(), stored.end()) <= 1);
+  });
+}
+
+TEST_CASE("stream-K splits what does not fill a wave, and a block tile for each block") {
+  const auto scheduler = [](int n) { return tile::stream_k<StreamK>(n, n, n, 132); };
+  CHECK(scheduler(1024).split_tiles == 32);
+  CHECK(scheduler(2048).split_tiles == 128);
+  CHECK(scheduler(4096).split_tiles == 512 - 3 * 132 + 132);
+  CHECK(tile::stream_k<StreamK>(33 * 256, 4 * 128, 4096, 132).split_tiles == 0);  // a wave
+  CHECK(tile::stream_k<StreamK>(256, 128, 65536, 132).blocks == 8);  // splits of a block tile
+  CHECK(tile::stream_k<StreamK>(256, 128, 16 * 16, 132).blocks == 2);  // deep enough for two
+  CHECK(tile::stream_k<StreamK>(256, 128, 15 * 16, 132).blocks == 1);
+  CHECK(tile::stream_k<StreamK>(512, 128, 7 * 16, 3).split_tiles == 0);
+}
+
+TEST_CASE("the raster order passes each block tile once, group by group, down the columns") {
+  for_each_scheduler([]<class C>(C, const tile::TileScheduler& s, int) {
+    CHECK(tile::covers_once(s.tilesM, s.tilesN, 1, [&](int, auto take) {
+            for (int t = 0; t < s.tiles(); ++t)
+              take(s.position_of(t).row, s.position_of(t).col);
+          }) == "");
+    for (int t = 0; t < s.tiles(); ++t)
+      REQUIRE(s.position_of(t).row / 8 == t / (8 * s.tilesN));
+    CHECK(s.position_of(s.tilesM > 1).row == (s.tilesM > 1));
+  });
+}
+
+TEST_CASE("where an int does not count all k-tiles, no block tile is split") {
+  constexpr int LARGE = INT_MAX / 16 * 16;  // K: 2^27 - 1 k-tiles
+  const tile::TileScheduler s = tile::stream_k<StreamK>(512, 1024, LARGE, 132);  // 16 tiles
+  CHECK(s.split_tiles == 16);
+  CHECK(s.begin_of(s.blocks) == 16 * s.k_tiles);
+  const std::vector<WorkTile> all = work_tiles_of(s);
+  CHECK(all.front().tile == 15);
+  CHECK(all.front().k_end == s.k_tiles);
+  CHECK(tile::stream_k<StreamK>(512, 1152, LARGE, 132).split_tiles == 0);
+  CHECK(tile::stream_k<StreamK>(1, 1, INT_MAX, 132).k_tiles == 1 << 27);
+}
+
+TEST_CASE("partials make the same result as whole tiles") {
+  const auto problem = [](int tilesM, int tilesN, int k_tiles) {
+    using C = StreamK;
+    return tile::Case{tilesM * C::BM,      tilesN * C::BN, k_tiles * C::BK, 1, 2, 0,
+                      tile::Fill::integers};
+  };
+  // one block tile in two work units, and in three; three in four; with residue
+  CHECK(tile::first_failure(tile::this_chapter().kernels[1],
+                            {problem(1, 1, 16),
+                             problem(1, 1, 25),
+                             problem(1, 3, 11),
+                             {255, 129, 401, 1, 2, 1, tile::Fill::integers}}) == "");
+}
+
+TEST_CASE("the result is the same, bit for bit, in each run") {
+  const tile::BoundCase bound(tile::this_chapter().kernels[1], {300, 66, 1000});
+  const auto result = [&] {
+    bound.kernel->run();
+    return bound.operands.download_C();
+  };
+  const std::vector<float> first = result();
+  CHECK(result() == first);
+  CHECK(result() == first);
+}
+
+TEST_CASE("after a run all flags are zero, and the next run adds its own partials") {
+  const tile::Case split{65, 190, 400, 1, 0, 0, tile::Fill::integers};
+  tile::Operands operands(split);
+  Bound<StreamK> kernel(operands.gemm());
+  REQUIRE(kernel.scheduler().split_tiles > 0);
+  for (const int seed : {1, 5, 9}) {
+    operands.refill_A(tile::Fill::integers, std::uint64_t(seed));
+    kernel.run();
+    CHECK(tile::compare(operands).message == "");
+    std::vector<int> flags(std::size_t(kernel.scheduler().blocks), -1);
+    tile::machine::copy_to_host(flags.data(), kernel.ready(), flags.size() * sizeof(int));
+    for (const int flag : flags) CHECK(flag == 0);
+  }
+}
+
+#if TILE_ON_MODEL
+TEST_CASE("the fixup is ordered, and its accesses are coalesced" *
+          doctest::test_suite("model")) {
+  using C = StreamK;
+  // one block tile and three work units
+  const tile::Case split{C::BM, C::BN, 25 * C::BK, 1, 2, 0, tile::Fill::integers};
+  const simt::Counts run = tile::traced_run(tile::this_chapter().kernels[1], split);
+  CHECK(run.grid.x == 3);
+  int sites = 0;
+  for (const simt::Site& site : run.sites) {
+    if (site.array != "partials") continue;
+    ++sites;                                             // the store and the load
+    CHECK(site.requests == 2 * C::BM * C::BN / 4 / 32);  // of two partials, by all warps
+    CHECK(site.sectors == 16 * site.requests);
+  }
+  CHECK(sites == 2);
+}
+
+TEST_CASE("blocks are as many as the SMs, or as the block tiles if these are fewer" *
+          doctest::test_suite("model")) {
+  const auto blocks = [](int kernel, const tile::Case& c) {
+    return tile::launched(tile::this_chapter().kernels[std::size_t(kernel)], c).grid.x;
+  };
+  CHECK(tile::machine::device().sms == tile::h200.sms);
+  CHECK(blocks(0, {1024, 1024, 1024}) == 32);
+  CHECK(blocks(1, {1024, 1024, 1024}) == 132);
+  CHECK(blocks(0, {4096, 4096, 4096}) == 132);
+  CHECK(blocks(1, {4096, 4096, 4096}) == 132);
+}
+
+TEST_CASE("no load of operands has a bank conflict" * doctest::test_suite("model")) {
+  const auto run = tile::count(tile::this_chapter().kernels[1], {256, 128, 32});
+  CHECK(tile::bank_conflict(run, "load-operands") == "");
+}
+#endif

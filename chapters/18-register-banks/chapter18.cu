@@ -1,4 +1,12 @@
 // Tile by Tile, chapter 18: two banks of registers, and past cuBLAS.
+//
+// Question: at 4096 chapter 17's kernel is slower than chapter 16's, whose main loop has the same
+// FFMA and loads. Which registers do they read? Idea: an FFMA should read one register from each
+// of the two banks. It does if accumulators lie in registers of the other parity than the
+// operands of B, and storing the words of partials in another order is enough for that.
+// Previous chapter: 17; only the order of these words is new.
+//
+// Build, run, verify:   ./tile run 18      ctest --preset model -R chapter18
 #include "common/cuda/ptx_bulk.hpp"
 #include "common/cuda/repack.hpp"
 #include "common/cuda/tile_scheduler.hpp"
@@ -11,7 +19,7 @@ namespace ptx = tile::ptx;
 // [snippet config]
 template <bool SWAPPED_>
 struct Config {
-  static constexpr bool SWAPPED = SWAPPED_;          // the words of partials, in pairs
+  static constexpr bool SWAPPED = SWAPPED_;          // the words of partials, pair by pair
   static constexpr int BM = 256, BN = 128, BK = 16;  // block tile
   static constexpr int WM = 64, WN = 64;             // warp tile
   static constexpr int STAGES = 6;                   // k-tiles in shared memory
@@ -26,6 +34,29 @@ struct Config {
   static constexpr int WORDS_A = BK * BM, STAGE_WORDS = WORDS_A + BK * BN;
   static constexpr unsigned STAGE_BYTES = STAGE_WORDS * sizeof(float);
   static constexpr int SMEM_BYTES = STAGES * int(STAGE_BYTES);
+  // registers of each thread at launch
+  static constexpr int LAUNCH_REGISTERS = 64 * 1024 / NUM_THREADS / 8 * 8;
+  static_assert(BM % WM == 0 && BN % WN == 0,
+                "a warp tile must not cross the edge of the block tile");
+  static_assert(WM % 16 == 0 && WN % 32 == 0,
+                "32 threads of 4 x 4 elements must cover a warp subtile of 16 x 32");
+  static_assert(BK % 2 == 0, "a k-tile must begin with the first set of operands again");
+  static_assert(BM <= 256 && BN <= 256, "a box has at most 256 elements along each side");
+  static_assert(STAGE_BYTES % 128 == 0 && WORDS_A * 4 % 128 == 0,
+                "a box begins at a multiple of 128 bytes of shared memory");
+  static_assert(STAGES >= 2 && STAGES <= 64, "a k-tile is copied while another is multiplied");
+  static_assert(CONSUMERS % 128 == 0 && PRODUCERS % 128 == 0,
+                "four warps change their registers together: setmaxnreg would wait forever");
+  static_assert(
+      CONSUMERS * CONSUMER_REGISTERS + PRODUCERS * PRODUCER_REGISTERS <=
+          NUM_THREADS * LAUNCH_REGISTERS,
+      "a block has the registers it was launched with: setmaxnreg would wait forever");
+  static_assert(SMEM_BYTES + 1024 <= 227 * 1024,
+                "a block has at most 227 KB of shared memory");
+  static_assert(GROUP_ROWS >= 1, "a raster group has a row of block tiles");
+  static_assert(
+      MAX_SPLITS >= 1 && MIN_K_TILES >= 1,
+      "a work unit has a k-tile: a block without work would read past the last tile");
 };
 using Straight = Config<false>;
 using Swapped = Config<true>;  // the chapter's kernel
@@ -239,6 +270,46 @@ std::vector<tile::Kernel> kernels() {
   return all;
 }
 
+// Of a k-tile: the cycles for which its FFMA, in the order of the source, occupy the register
+// banks. Each group of four takes as many as it reads registers from its busier bank: the average
+// over where the first group begins. Operands and accumulators lie in four consecutive registers
+// each, as float4s do, and an operand that the FFMA before has as well is not read again.
+template <class C>
+double bank_cycles() {
+  struct Reads {
+    int even = 0, odd = 0;
+  };
+  std::vector<Reads> all;
+  for (int dotIdx = 0; dotIdx < C::BK; ++dotIdx)
+    for (int i = 0, j_before = -1; i < C::ROWS; ++i)
+      for (int n = 0; n < C::COLS; ++n) {
+        const int j = i % 2 == 0 ? n : C::COLS - 1 - n;
+        Reads& reads = all.emplace_back();
+        const auto read = [&](int number) { ++(number % 2 == 0 ? reads.even : reads.odd); };
+        read(tile::word_of<C::SWAPPED>(j % 4));  // of a float4 of accumulators
+        if (n == 0) read(i % 4);                 // of a float4 of A
+        if (j != j_before) read(j % 4);          // of a float4 of B
+        j_before = j;
+      }
+  int cycles = 0;
+  for (std::size_t first = 0; first < 4; ++first)
+    for (std::size_t group = 0; group < all.size(); group += 4) {
+      Reads sum;
+      for (std::size_t n = first + group; n < first + group + 4; ++n) {
+        sum.even += all[n % all.size()].even;
+        sum.odd += all[n % all.size()].odd;
+      }
+      cycles += std::max({4, sum.even, sum.odd});
+    }
+  return cycles / 4.0;
+}
+
+void predict(tile::Facts& facts) {
+  for_each_config([&]<class C>(const std::string& name, C) {
+    facts.predicted(name + ".bank_cycles", bank_cycles<C>());
+  });
+}
+
 }  // namespace
 
 TILE_CHAPTER(.number = 18, .title = "Two banks of registers, and past cuBLAS",
@@ -247,7 +318,132 @@ TILE_CHAPTER(.number = 18, .title = "Two banks of registers, and past cuBLAS",
              .constants = {{"BM", Swapped::BM},
                            {"BN", Swapped::BN},
                            {"BK", Swapped::BK},
-                           {"STAGES", Swapped::STAGES}},
-             .baseline = tile::Baseline::stronger)
+                           {"STAGES", Swapped::STAGES},
+                           {"ROWS", Swapped::ROWS},
+                           {"COLS", Swapped::COLS},
+                           {"CONSUMERS", Swapped::CONSUMERS},
+                           {"NUM_THREADS", Swapped::NUM_THREADS}},
+             .predict = predict, .baseline = tile::Baseline::stronger)
 
 TILE_GEMM_TESTS(tile::this_chapter().kernels)
+
+TEST_CASE("word_of permutes four words, and swapped it changes the parity of each") {
+  CHECK(tile::covers_once(2, 4, 1, [](int, auto take) {
+          for (int n = 0; n < 4; ++n)
+            take(0, tile::word_of<false>(n)), take(1, tile::word_of<true>(n));
+        }) == "");
+  for (int n = 0; n < 4; ++n) {
+    CHECK(tile::word_of<false>(n) == n);
+    CHECK(tile::word_of<true>(n) % 2 != n % 2);
+    CHECK(tile::word_of<true>(n) / 2 == n / 2);  // it stays in its pair
+  }
+}
+
+TEST_CASE("the kernels differ in the order of words alone, each as its name says") {
+  CHECK(!Straight::SWAPPED);
+  CHECK(Swapped::SWAPPED);
+  CHECK(tile::this_chapter().kernels[0].address ==
+        reinterpret_cast<const void*>(sgemm_persistent<Straight, true>));
+  CHECK(tile::this_chapter().kernels[1].address ==
+        reinterpret_cast<const void*>(sgemm_persistent<Swapped, true>));
+}
+
+TEST_CASE("swapped, an FFMA reads one register of each bank; straight, a turn costs a cycle") {
+  using C = Swapped;
+  const int ffma = C::ROWS * C::COLS * C::BK;
+  // the first FFMA of a k-step reads three registers
+  CHECK(bank_cycles<Swapped>() == ffma + C::BK);
+  CHECK(bank_cycles<Straight>() == ffma + C::BK + C::ROWS * C::BK);
+}
+
+// Stores numbered accumulators as partials, and adds them to what is left of other ones.
+template <bool SWAPPED>
+__global__ void __launch_bounds__(Swapped::CONSUMERS)
+    store_and_add(const __grid_constant__ tile::Fixup fixup, float* added) {
+  constexpr int ROWS = Swapped::ROWS, COLS = Swapped::COLS, THREADS = Swapped::CONSUMERS;
+  const int thread = int(blockIdx.x) * THREADS + int(threadIdx.x);
+  float acc[ROWS][COLS];
+  for (int n = 0; n < ROWS * COLS; ++n)
+    acc[n / COLS][n % COLS] = float(thread * ROWS * COLS + n);
+  tile::store_partials<THREADS, SWAPPED>(acc, fixup);
+  for (int n = 0; n < ROWS * COLS; ++n) acc[n / COLS][n % COLS] = 0.5f;
+  tile::add_partials<THREADS, SWAPPED>(acc, fixup, int(blockIdx.x));
+  for (int n = 0; n < ROWS * COLS; ++n)
+    added[thread * ROWS * COLS + n] = acc[n / COLS][n % COLS];
+}
+
+TEST_CASE("partials return to their accumulators, and lie in the order of word_of") {
+  constexpr int BLOCKS = 2, THREADS = Swapped::CONSUMERS,
+                PER_THREAD = Swapped::ROWS * Swapped::COLS,
+                ALL = BLOCKS * THREADS * PER_THREAD;
+  const auto check = [&](auto store_and_add, auto word_of) {
+    const tile::DeviceMatrix<float> added(1, ALL, "added");
+    const tile::DeviceMatrix<float4> partials(1, ALL / 4, "partials");
+    const tile::DeviceMatrix<int> ready(1, BLOCKS, "ready");
+    std::vector<int> flags(BLOCKS);
+    tile::machine::copy_to_device(ready.get(), flags.data(), BLOCKS * sizeof(int));
+    tile::launch(store_and_add, dim3(BLOCKS), dim3(THREADS), 0,
+                 tile::Fixup{partials.get(), ready.get()}, added.get());
+    std::vector<float> result(ALL), words(ALL);
+    tile::machine::copy_to_host(result.data(), added.get(), ALL * sizeof(float));
+    tile::machine::copy_to_host(words.data(), partials.get(), ALL * sizeof(float));
+    tile::machine::copy_to_host(flags.data(), ready.get(), BLOCKS * sizeof(int));
+    CHECK(flags == std::vector<int>(BLOCKS));
+    for (int n = 0; n < ALL; ++n) {
+      REQUIRE(result[std::size_t(n)] == float(n) + 0.5f);
+      // float4s of a block: the first of each thread, then the second of each
+      const int four = n / 4, word = n % 4, of_block = four % (THREADS * PER_THREAD / 4);
+      const int thread = four / (THREADS * PER_THREAD / 4) * THREADS + of_block % THREADS;
+      REQUIRE(words[std::size_t(n)] ==
+              float(thread * PER_THREAD + of_block / THREADS * 4 + word_of(word)));
+    }
+  };
+  check(store_and_add<false>, tile::word_of<false>);
+  check(store_and_add<true>, tile::word_of<true>);
+}
+
+TEST_CASE("block tiles that two, three and four blocks share are exact") {
+  for (const tile::Kernel& kernel : tile::this_chapter().kernels)
+    CHECK(tile::first_failure(kernel, {{256, 128, 256, 1, 2, 0, tile::Fill::integers},
+                                       {256, 384, 176, 1, 2, 0, tile::Fill::integers},
+                                       {255, 129, 401, 1, 2, 1, tile::Fill::integers}}) == "");
+}
+
+TEST_CASE("both kernels compute the same bits, whether block tiles are split or whole") {
+  for (const tile::Case& c : {tile::Case{256, 256, 240}, {512, 256, 96}, {70, 200, 501}}) {
+    INFO(tile::describe(c));
+    std::vector<std::vector<float>> results;
+    for (const tile::Kernel& kernel : tile::this_chapter().kernels) {
+      const tile::BoundCase bound(kernel, c);
+      bound.kernel->run();
+      results.push_back(bound.operands.download_C());
+    }
+    CHECK(results[0] == results[1]);
+  }
+}
+
+#if TILE_ON_MODEL
+TEST_CASE("each block copies the k-tiles of its work, and one more" *
+          doctest::test_suite("model")) {
+  using C = Swapped;
+  for (const tile::Kernel& kernel : tile::this_chapter().kernels) {
+    INFO(kernel.name);
+    // two block tiles of 15 k-tiles for three blocks
+    const simt::Counts run = tile::traced_run(kernel, {C::BM, 2 * C::BN, 15 * C::BK});
+    CHECK(run.grid.x == 3);
+    CHECK(run.block.x == C::NUM_THREADS);
+    CHECK(tile::site(run, "load-A").requests == 2 * 15 + 3);
+    CHECK(tile::site(run, "load-B").requests == 2 * 15 + 3);
+    // a thread's operands of 16 k-steps of each k-tile, and of one k-step before the first
+    CHECK(tile::site(run, "load-operands").requests ==
+          (2 * 15 * C::BK + 3) * (C::ROWS + C::COLS) / 4 * C::CONSUMERS / 32);
+  }
+}
+
+TEST_CASE("no load of operands has a bank conflict" * doctest::test_suite("model")) {
+  for (const tile::Kernel& kernel : tile::this_chapter().kernels) {
+    INFO(kernel.name);
+    CHECK(tile::bank_conflict(tile::count(kernel, {256, 128, 32}), "load-operands") == "");
+  }
+}
+#endif

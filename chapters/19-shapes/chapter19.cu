@@ -1,12 +1,10 @@
-// Tile by Tile, chapter 19: the tensor memory accelerator, and past cuBLAS.
+// Tile by Tile, chapter 19: a tile for every shape.
 //
-// Question: each thread of chapter 14 starts its share of the copies and waits at a barrier
-// with all others. What if one thread could ask for whole tiles, and the others did nothing
-// but multiply? Idea: a tensor map describes a matrix, one instruction copies a box of it, and
-// an mbarrier counts the bytes that have come. One warp starts copies, eight multiply; a block
-// stays on its SM and takes tile after tile, and where these do not come out even, all blocks
-// share some. Previous chapter: 14, whose maps these are, for a tile of the same area, but
-// upright.
+// Question: chapter 18's kernel needs large squares. What does a library need for all other
+// shapes? Idea: smaller block tiles, splits along K, copies word by word where rows begin
+// anywhere, no tiles for a row or a column, and a cost model that chooses.
+// Previous chapter: 18. This program still has the form of the first edition: its large
+// kernel is chapter 18's, with the experiments of chapters 15 to 18 as its variants.
 //
 // Build, run, verify:   ./tile run 19      ctest --preset model -R chapter19
 #include <algorithm>
@@ -19,7 +17,6 @@
 #include <string>
 #include <type_traits>
 
-#include "chapters/19-shapes/register_banks.hpp"
 #include "chapters/19-shapes/standard_error.hpp"
 #include "chapters/19-shapes/sweep.hpp"
 #include "common/check/operands.hpp"
@@ -1945,20 +1942,6 @@ void predict(tile::Facts& facts) {
         4e-6 * size * size + (plan.shared > 0 ? 4e-6 * plan.blocks * C::BM * C::BN : 0), 0);
   }
 
-  // What a thread waits for before a round of its block, as the loops of the kernel count it.
-  struct Phase {
-    int stage, number;
-    unsigned empty_parity, full_parity;
-  };
-  const auto phase_of_round = [](int round) {
-    Phase phase{0, 0, 1, 0};
-    for (int n = 0; n < round; ++n)
-      if (++phase.stage == C::STAGES) {
-        phase.stage = 0, ++phase.number;
-        phase.empty_parity ^= 1, phase.full_parity ^= 1;
-      }
-    return phase;
-  };
   // Products that the page takes as examples of what tiles cost.
   const auto covered_percent = [&]<class Tiles>(Tiles, int M, int N) {
     tile::Gemm g{};
@@ -1993,145 +1976,6 @@ void predict(tile::Facts& facts) {
   facts.predicted("few.columns.blocks",
                   tile::ceil_div(few, FewColumns::BM) * tile::ceil_div(few, FewColumns::BN) *
                       shares_for<FewColumns>(few, few, depth, sms).shares);
-  for (const int round : {0, 1, 5, 6, 7, 11, 12}) {
-    const std::string at = "phase." + std::to_string(round);
-    const Phase phase = phase_of_round(round);
-    facts.predicted(at + ".stage", phase.stage);
-    facts.predicted(at + ".number", phase.number);
-    facts.predicted(at + ".empty_parity", phase.empty_parity);
-    facts.predicted(at + ".full_parity", phase.full_parity);
-  }
-
-  // The worked example: the eighth round of a block that begins within a tile.
-  const Plan plan = plan_for<C>(4096, 4096, 4096, sms);
-  constexpr int block = 5, nth = 7, thread = 77, step = 3;
-  Agenda agenda(plan, block);
-  agenda.next(plan);
-  const Position tile = place_of_tile(plan, agenda.tile);
-  const int row = warp_tile_of<C>(thread).row + first_result_of<C>(thread).row;
-  const int col = warp_tile_of<C>(thread).col + first_result_of<C>(thread).col;
-  facts.predicted("worked.block", block);
-  facts.predicted("worked.share", share_of(plan, block));
-  facts.predicted("worked.first_round", plan.first_round_of(share_of(plan, block)));
-  facts.predicted("worked.tile", agenda.tile);
-  facts.predicted("worked.first.from", agenda.first);
-  facts.predicted("worked.first.to", agenda.behind - 1);
-  facts.predicted("worked.first.before", agenda.first - 1);
-  facts.predicted("worked.first.taken_by", share_of(plan, share_of(plan, block) - 1));
-  facts.predicted("worked.rounds", plan.first_round_of(share_of(plan, block) + 1) -
-                                       plan.first_round_of(share_of(plan, block)));
-  facts.predicted("worked.tile.row", tile.row);
-  facts.predicted("worked.tile.col", tile.col);
-  facts.predicted("worked.round", agenda.first + nth);
-  facts.predicted("worked.A.x", tile.row * C::BM);
-  facts.predicted("worked.A.y", (agenda.first + nth) * C::BK);
-  facts.predicted("worked.B.x", tile.col * C::BN);
-  facts.predicted("worked.B.y", (agenda.first + nth) * C::BK);
-  const Phase phase = phase_of_round(nth);
-  facts.predicted("worked.stage", phase.stage);
-  facts.predicted("worked.phase", phase.number);
-  facts.predicted("worked.empty_parity", phase.empty_parity);
-  facts.predicted("worked.full_parity", phase.full_parity);
-  facts.predicted("worked.stage_byte", phase.stage * int(C::STAGE_BYTES));
-  facts.predicted("worked.stage_bytes", C::STAGE_BYTES);
-  facts.predicted("worked.thread.row", row);
-  facts.predicted("worked.thread.col", col);
-  facts.predicted("worked.thread.word_A", place_in_As<C>(row, step));
-  facts.predicted("worked.thread.word_B", place_in_Bs<C>(step, col));
-  facts.predicted("worked.thread.quads_A", C::ROWS / 4);
-  facts.predicted("worked.thread.quads_B", C::COLS / 4);
-  const auto whole = [&] { return agenda.behind - agenda.first == plan.rounds; };
-  for (const std::string at : {"second", "third", "fourth", "fifth"}) {
-    agenda.next(plan);
-    facts.predicted("worked." + at + ".tile", agenda.tile);
-    facts.predicted("worked." + at + ".whole", whole());
-    if (whole()) continue;
-    facts.predicted("worked." + at + ".to", agenda.behind - 1);
-    facts.predicted("worked." + at + ".behind", agenda.behind);
-    facts.predicted("worked." + at + ".handed_by", share_of(plan, share_of(plan, block) + 1));
-  }
-  facts.predicted("worked.last_round", plan.rounds - 1);
-  facts.predicted("worked.rest", agenda.next(plan));
-
-  // What DRAM has to give to a cache of so many bytes that forgets what was used longest ago,
-  // where all blocks go through their rounds in step. Of A and B a round takes a slice of a
-  // row and one of a column of tiles.
-  struct Cache {
-    __attribute__((no_sanitize_thread)) static double reads(const Plan& plan,
-                                                            std::int64_t capacity) {
-      const int ofA = plan.tilesM * plan.rounds, slices = ofA + plan.tilesN * plan.rounds;
-      constexpr std::int64_t A = 4 * C::BM * C::BK, B = 4 * C::BN * C::BK;
-      // a ring from the oldest slice to the newest, which begins and ends behind all slices
-      std::vector<int> ring(std::size_t(slices + 1), -1), back(ring);
-      int *const newer = ring.data(), *const older = back.data();
-      newer[slices] = older[slices] = slices;
-      std::vector<Agenda> agendas;
-      for (int block = 0; block < plan.blocks; ++block) agendas.emplace_back(plan, block);
-      struct Block {
-        int round, behind, A, B;
-      };
-      std::vector<Block> all(agendas.size(), Block{0, 0, 0, 0});
-      Block* const blocks = all.data();
-      std::int64_t read = 0, held = 0;
-      for (bool busy = true; busy;) {
-        busy = false;
-        for (int n = 0; n < plan.blocks; ++n) {
-          Block& block = blocks[n];
-          if (block.round == block.behind) {
-            Agenda& agenda = agendas[std::size_t(n)];
-            if (!agenda.next(plan)) continue;
-            const Position tile = place_of_tile(plan, agenda.tile);
-            block = {agenda.first, agenda.behind, tile.row * plan.rounds,
-                     ofA + tile.col * plan.rounds};
-          }
-          busy = true;
-          const int used[] = {block.A + block.round, block.B + block.round};
-          ++block.round;
-          for (int i = 0; i < 2; ++i) {
-            const int slice = used[i];
-            if (newer[slice] < 0)
-              read += i == 0 ? A : B, held += i == 0 ? A : B;
-            else
-              newer[older[slice]] = newer[slice], older[newer[slice]] = older[slice];
-            newer[slice] = slices, older[slice] = older[slices];
-            newer[older[slices]] = slice, older[slices] = slice;
-          }
-          while (held > capacity) {
-            const int oldest = newer[slices];
-            newer[slices] = newer[oldest], older[newer[oldest]] = slices, newer[oldest] = -1;
-            held -= oldest < ofA ? A : B;
-          }
-        }
-      }
-      return double(read);
-    }
-  };
-  // Fitted to what DRAM reads with variants/bands.patch.
-  constexpr int cache_mb = 46;
-  facts.predicted("order.cache_mb", cache_mb);
-  const auto reads = [&](const std::string& name, Plan plan, const std::string& band) {
-    plan.band = band == "all" ? plan.tilesM : std::stoi(band);
-    facts.predicted("order." + name + ".band_" + band + ".cache_gb",
-                    Cache::reads(plan, cache_mb * 1000000LL) * 1e-9);
-  };
-  for (const std::string band : {"1", "2", "4", "8", "16", "all"})
-    for (const int n : {4096, 8192}) {
-      const std::string at = std::to_string(n);
-      reads(at + ".tma", plan_for<C>(n, n, n, sms), band);
-      reads(at + ".whole_tiles", plan_for<Config<WholeTiles>>(n, n, n, sms), band);
-    }
-  const Plan all_shared = plan_for<C>(2048, 3968, 4096, sms);
-  int in_step = 1;  // as many shares on, one begins in the same round of its tile
-  while (all_shared.first_round_of(in_step) % all_shared.rounds != 0) ++in_step;
-  facts.predicted("order.all_shared.in_step", in_step);
-  facts.predicted("order.all_shared.tiles_apart",
-                  all_shared.first_round_of(in_step) / all_shared.rounds);
-  facts.predicted("order.all_shared.columns", all_shared.tilesN);
-  for (const std::string band : {"1", "8"}) {
-    reads("all_shared.tma", all_shared, band);
-    reads("all_shared.whole_tiles", plan_for<Config<WholeTiles>>(2048, 3968, 4096, sms), band);
-  }
-  tile::add_loop_facts(facts);
 }
 
 template <class Config>
@@ -2218,7 +2062,7 @@ tile::Kernel final_sgemm() {
 
 }  // namespace
 
-TILE_CHAPTER(.number = 19, .title = "TMA, and past cuBLAS", .kernels = kernels(),
+TILE_CHAPTER(.number = 19, .title = "A tile for every shape", .kernels = kernels(),
              .counted = counted, .sizes = {256, 512, 768, 1024, 1280, 1536, 2048, 4096, 8192},
              .predict = predict, .measure_rates = measure_parts,
              .profiled = {{"transpose", "transpose_A"}}, .shapes = choices,

@@ -2,7 +2,6 @@
 // plot sweep-plot.sh draws.
 
 #include "chapters/19-shapes/sweep.hpp"
-#include "common/bench/programs.hpp"
 #include "common/bench/run.hpp"
 #include "common/report/chapter.hpp"
 #include "common/report/findings.hpp"

@@ -6,6 +6,7 @@
 #include "common/bench/gpu.hpp"
 #include "common/bench/metrics.hpp"
 #include "common/bench/record.hpp"
+#include "common/check/repository.hpp"
 #include "common/sim/model.hpp"
 
 namespace tile {
@@ -72,8 +73,8 @@ std::optional<Work> work_as_compiled(Work work, const Record& kernel, const Reco
   return work;
 }
 
-Rates recorded_rates(const std::filesystem::path& chapters) {
-  const auto records = load_records(chapters / "00-machine");
+Rates reference_rates() {
+  const auto records = load_records(in_repository("chapters/00-machine"));
   if (records.empty()) return {h200.name, h200.sms, h200.clock_ghz * 1e9, 0, 0};
   const Record &record = records.front(), &rates = record["rates"];
   return {record["gpu"], record["sms"], record["clock_hz"], rates.value("l2_read_gbs", 0.0) * 1e9,

@@ -3,7 +3,6 @@
 // Out: ceilings, which are sums and quotients of these.
 #pragma once
 
-#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -27,7 +26,7 @@ struct Rates {
 };
 
 /// The rates that chapter 00 recorded for the reference GPU; without a record those of its specification, no bandwidths.
-Rates recorded_rates(const std::filesystem::path& chapters);
+Rates reference_rates();
 
 /// A resource, the least time that a kernel keeps it busy, and the throughput at which it would be busy all the time.
 struct Ceiling {

@@ -34,7 +34,7 @@ class Nvml {
 
 /// NVML for CUDA device 0. If it cannot be queried, a line on stderr says so, once. GPU programs only, as are the next two.
 const Nvml& nvml();
-/// The head of a record: GPU and the capacity of an SM, driver, nvcc and the architecture it compiled for, date, clock.
+/// The head of a record: GPU, driver, nvcc and the architecture it compiled for, date, clock.
 Record describe_gpu();
 /// A kernel's attributes according to the driver: mangled name, registers, spills, shared memory, resident blocks per SM.
 Record kernel_attributes(const void* function, int block_threads, std::size_t dynamic_shared);

@@ -69,13 +69,6 @@ std::uint64_t tally(const simt::Counts& counts, const Counter& counter) {
   return sum;
 }
 
-Tallies tallies(const simt::Counts& counts) {
-  Tallies all;
-  for (const Counter& counter : counters())
-    if (applies_to(counts, counter)) all[counter.key] = tally(counts, counter);
-  return all;
-}
-
 std::optional<Measured> measured(const Record& kernel, const Counter& counter) {
   if (!kernel.at("counters").contains(counter.key)) return {};
   const Record last = kernel.at("counters").at(counter.key);
@@ -109,13 +102,13 @@ const Difference* find_difference(const std::vector<Difference>& differences, co
   return found == differences.end() ? nullptr : &*found;
 }
 
-std::vector<std::string> unexplained(const Tallies& counts, const Record& entry,
+std::vector<std::string> unexplained(const simt::Counts& counts, const Record& entry,
                                      const std::vector<Difference>& differences) {
   std::vector<std::string> lines;
   const std::string kernel = entry.at("name");
   for (const Counter& counter : counters()) {
-    if (!counts.contains(counter.key)) continue;
-    const double counted = double(counts.at(counter.key));
+    if (!applies_to(counts, counter)) continue;
+    const double counted = double(tally(counts, counter));
     const auto found = measured(entry, counter);
     const std::string wrong =
         found ? contradiction_of(find_difference(differences, kernel, counter), counted, *found) : "";

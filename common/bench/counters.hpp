@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,10 +31,6 @@ bool applies_to(const simt::Counts& counts, const Counter& counter);
 
 /// The model's count for a counter.
 std::uint64_t tally(const simt::Counts& counts, const Counter& counter);
-
-/// The same for all counters that apply to the kernel, by key.
-using Tallies = std::map<std::string, std::uint64_t>;
-Tallies tallies(const simt::Counts& counts);
 
 /// The range that Nsight Compute counted over several launches of a kernel.
 struct Measured {
@@ -66,7 +61,7 @@ const Difference* find_difference(const std::vector<Difference>& differences, co
 
 /// What is wrong with the counters of a kernel, `entry` in a record, one line each: a row that differs without an entry in
 /// `differences` or lies outside its range, and a row that has an entry although it is equal.
-std::vector<std::string> unexplained(const Tallies& counts, const Record& entry,
+std::vector<std::string> unexplained(const simt::Counts& counts, const Record& entry,
                                      const std::vector<Difference>& differences);
 
 }  // namespace tile

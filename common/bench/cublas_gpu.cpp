@@ -5,10 +5,12 @@
 #include <cstdlib>
 #include <limits>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "common/bench/cublas.hpp"
+#include "common/bench/timing.hpp"
 
 namespace tile {
 namespace {

@@ -13,6 +13,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "common/bench/metrics.hpp"
 #include "common/bench/text.hpp"
 
 namespace tile {
@@ -69,6 +70,15 @@ std::vector<BankReads> bank_reads(Code code, bool across_loads) {
     if (!across_loads || !leaves_operands) kept = operands.reused;
   }
   return reads;
+}
+
+// Counts that become facts, or from which facts are computed: spills, copies, never-executed instructions.
+Record recorded(const std::map<std::string, int>& tally) {
+  static const std::regex also("issue_cycles|(LDL|STL|LDGSTS|@!).*");
+  Record kept = Record::object();
+  for (const auto& [name, count] : tally)
+    if (std::ranges::count(tallied, name) > 0 || std::regex_match(name, also)) kept[name] = count;
+  return kept;
 }
 
 int ffmas(Code code) { return int(std::ranges::count(code, "FFMA", &Instruction::opcode)); }
@@ -218,6 +228,26 @@ std::map<std::string, int> places_in(Code loop) {
     before += instruction.opcode == "FFMA";
   }
   return places;
+}
+
+void add_sass(Record& record, const std::filesystem::path& sass) {
+  const auto functions = functions_of(read_whole(sass));
+  const auto add = [](Record& entry, const std::vector<Instruction>& code) {
+    entry["sass"] = recorded(tally_of(code));
+    const Code loop = main_loop(code);
+    entry["sass_loop"] = recorded(tally_of(loop));
+    for (const auto& [place, ffma] : places_in(loop)) entry["sass_loop"][place] = ffma;
+  };
+  for (Record& kernel : record.at("kernels")) {
+    const std::string function = kernel.at("function");
+    if (!functions.contains(function))
+      throw RecordError(
+          fmt::format("{} has no {}: run cuobjdump -sass on the program that was timed", sass.string(), function));
+    add(kernel, functions.at(function));
+  }
+  if (record.contains("other_kernels"))
+    for (auto& [function, entry] : record["other_kernels"].items())
+      if (functions.contains(function)) add(entry, functions.at(function));
 }
 
 }  // namespace tile

@@ -44,8 +44,8 @@ Code main_loop(Code code);
 using BankReads = std::array<int, 2>;
 
 /// The cycles in which one warp can issue an iteration of a loop whose instructions make these `reads`: one for each, and one more
-/// whenever a bank, which delivers one register per cycle, would otherwise be late by more than one. Derived from the loops of
-/// chapters/19-shapes/h200-register-banks.csv; all but two of them take these cycles, plus a few for their branch.
+/// whenever a bank, which delivers one register per cycle, would otherwise be late by more than one. Derived from loops
+/// whose registers were chosen by hand; all but two of 42 took these cycles on an H200, plus a few for their branch.
 int issue_cycles(const std::vector<BankReads>& reads);
 
 /// Instructions by opcode, and "all" of them; "reuse": how many operands carry the flag .reuse; "ffma_reads_even" and
@@ -60,5 +60,9 @@ std::map<std::string, int> tally_of(Code code);
 /// barriers ("bar"): the number of FFMA before the first and before the last of them, as "ldg_first" and "ldg_last"; nothing for a
 /// kind that the loop does not have.
 std::map<std::string, int> places_in(Code loop);
+
+/// Merges such tallies of the output of `cuobjdump -sass` into the entry of each kernel of a record, "other_kernels" included: of the
+/// whole function under "sass", of its main loop, with positions, under "sass_loop". Throws RecordError if one is missing.
+void add_sass(Record& record, const std::filesystem::path& sass);
 
 }  // namespace tile

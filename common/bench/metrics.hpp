@@ -3,18 +3,20 @@
 // at the chapter's counted problem ("counters"), and at a size that fills the GPU ("profile").
 #pragma once
 
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "common/bench/record.hpp"
 #include "common/bench/text.hpp"
 
 namespace tile {
 
 struct Metric {
   /// The runs that request it; `unasked`: ncu reports it with every run.
-  enum Run { counters, profile, both, unasked };
+  enum Run { counters, profile, unasked };
 
   std::string_view key;
   const char* name;
@@ -37,7 +39,7 @@ inline constexpr Metric metrics[] = {
     {"async_copies", "smsp__inst_executed_op_ldgsts.sum", Metric::counters, "smsp__inst_executed_op_ldgsts"},
     {"shared_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", Metric::counters,
      "smsp__inst_executed_op_ldgsts"},
-    {"l2_sectors", "lts__t_sectors_op_read.sum", Metric::both},
+    {"l2_sectors", "lts__t_sectors_op_read.sum", Metric::profile},
     {"registers", "launch__registers_per_thread", Metric::counters},  // ncu reports it with every profile
     {"issue_active", "smsp__issue_active.avg.per_cycle_active", Metric::profile},
     // The same summed over all schedulers, so with more digits.
@@ -46,9 +48,7 @@ inline constexpr Metric metrics[] = {
     {"tag_passes_per_cycle", "l1tex__t_output_wavefronts.avg.per_cycle_active", Metric::profile},
     {"wavefronts_per_cycle", "l1tex__data_pipe_lsu_wavefronts.avg.per_cycle_active", Metric::profile},
     {"l1_hit", "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct", Metric::profile},
-    {"l2_sectors_written", "lts__t_sectors_op_write.sum", Metric::profile},
     {"dram_read", "dram__bytes_read.sum", Metric::profile},
-    {"dram_written", "dram__bytes_write.sum", Metric::profile},
     {"instructions", "smsp__inst_executed.sum", Metric::profile},
     {"ffma", "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", Metric::profile},
     {"warps", "smsp__warps_active.avg.per_cycle_active", Metric::profile},
@@ -58,10 +58,6 @@ inline constexpr Metric metrics[] = {
     {"l2_asked", "lrc__request_sectors_op_read_coalescable.sum", Metric::profile, "lrc__lts2lrc_sectors_op_read"},
     {"l2_coalesced", "lrc__request_sectors_op_read_coalescing_achieved_type_hardware.sum", Metric::profile,
      "lrc__lts2lrc_sectors_op_read"},
-    {"l2_answered", "lrc__lts2lrc_sectors_op_read.sum", Metric::profile, "lrc__lts2lrc_sectors_op_read"},
-    // Sectors accessed in the data banks of L2's slices.
-    {"l2_data_sectors", "lts__d_sectors.sum", Metric::profile, "lts__d_sectors_fill_device"},
-    {"l2_filled_sectors", "lts__d_sectors_fill_device.sum", Metric::profile, "lts__d_sectors_fill_device"},
 };
 
 /// Returns the key; a key that is not in the table does not compile.
@@ -106,5 +102,11 @@ inline const std::vector<std::string> tallied = split(
 
 /// The metrics of a run, as ncu's option --metrics takes them; `known` is the output of `ncu --query-metrics`.
 std::string metrics_of(Metric::Run run, std::string_view known);
+
+/// Merges the output of `ncu --csv --page raw --print-kernel-base mangled` for a `--once` run into a record: for each kernel
+/// the median of each counter over its launches, under the key `group`, and [lowest, highest] of those that differed between
+/// launches under `group` + "_range". Functions that are not the record's kernels go under "other_kernels". Throws RecordError if
+/// there is no launch.
+void add_counters(Record& record, const std::filesystem::path& ncu_csv, const std::string& group);
 
 }  // namespace tile

@@ -12,7 +12,6 @@
 
 #include "common/bench/machine_code.hpp"
 #include "common/bench/metrics.hpp"
-#include "common/bench/programs.hpp"
 #include "common/bench/record.hpp"
 #include "common/bench/text.hpp"
 
@@ -78,8 +77,7 @@ int check(const Options& o) {
       const Record record = load_record(directory, kind);
       const std::string gpu = record.at("gpu");
       std::vector<std::string> lines;
-      if (kind == RecordKind::measured && gpu == reference_gpu)
-        lines = unexplained_counters(record, ask(o.check, "counts"));
+      if (kind == RecordKind::measured && gpu == reference_gpu) lines = ask(o.check, "counts").at("unexplained");
       if (record.at("fingerprint").value("kernels", Record()).empty()) {
         lines.push_back(fmt::format("it does not say which machine code it measured: run ./tile bench on an {}", gpu));
       } else if (const std::string why = not_comparable(record, program.at("nvcc"), o); !why.empty()) {
@@ -113,7 +111,7 @@ void keep(const fs::path& finished, const fs::path& chapter) {
 // The steps of `tile bench` for this chapter: the additional step, if any, and the profiler runs.
 void print_steps(const Record& program) {
   fmt::print("{}\n", program.at("step").get<std::string>());
-  const std::string size = program.at("kernels").empty() ? "" : " --size 4096";  // which fills a GPU
+  const std::string size = program.at("kernels") == 0 ? "" : " --size 4096";  // which fills a GPU
   fmt::print("profile{}\n", size);
   for (const int pad : program.at("profiled_pads")) fmt::print("profile{} --pad {}\n", size, pad);
 }

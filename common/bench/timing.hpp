@@ -1,6 +1,7 @@
 // Timing of kernels on a GPU: alone, against cuBLAS for a record, or many of them for a tuner. In: launchers and
 // problems. Out: milliseconds, throughputs, runs of a record. Uses CUDA events, rotates buffers past the L2, and
-// samples clock and power meanwhile. GPU programs only.
+// samples clock and power meanwhile. The baselines are cublasGemmEx, and the fastest algorithm that cuBLASLt suggests
+// for a problem, which a patient user of cuBLAS could find. GPU programs only.
 #pragma once
 
 #include <chrono>
@@ -47,8 +48,19 @@ struct Rotation {
   std::vector<Buffer> A, B, C;
 };
 
+/// The product by cublasGemmEx with a 32 MiB workspace, in FP32 unless TF32 is allowed. A and B must have the same type.
+void cublas_multiply(const Product& product, bool tf32 = false);
 /// Median TFLOP/s of cublasGemmEx on random inputs, with buffers rotated past the L2; in TF32 if `tf32`.
 double cublas_tflops(const Case& c, bool tf32 = false, int repetitions = 20);
+
+/// The result of a search in cuBLASLt.
+struct CublasLt {
+  std::function<void(const Product&)> multiply;  ///< the product by the fastest suggestion; empty without suggestions
+  Record search;                                 ///< how many were "asked" for, and how many were "suggested"
+};
+/// Asks cuBLASLt's heuristics for algorithms with FP32 accumulation and the same workspace as cublasGemmEx, and times each
+/// `repetitions` times, rotating through the problem's copies. For FP32 operands, algorithms with tensor cores are skipped.
+CublasLt search_cublas_lt(const Rotation& rotation, int repetitions);
 
 /// How often kernels are timed, after the warm-up iterations: until the medians of their times and ratios have settled
 /// (run.hpp), up to a maximum; or, after a minimum, until a number of seconds has passed.

@@ -1,19 +1,26 @@
 // Timing with CUDA events (timing.hpp), only of correct results; and a record's description of the GPU (clocks.hpp).
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_runtime_api.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <ctime>
 #include <future>
+#include <stdexcept>
+#include <string>
 
 #include "common/bench/clocks.hpp"
-#include "common/bench/cublas.hpp"
+#include "common/bench/timing.hpp"
 #include "common/check/operands.hpp"
 
 namespace tile {
 namespace {
+
+void check(cudaError_t status, const char* what) {
+  if (status != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
+}
 
 /// An event on the GPU's default stream.
 class Event {
@@ -63,7 +70,7 @@ double require_correct(const std::function<void(const Product&)>& run, const Rot
   poison(c, product.C);
   run(product);
   machine::synchronize();
-  const double deviation = freivalds(product, nullptr, 2024);
+  const double deviation = freivalds(product, 2024);
   const double allowed = c.fill != Fill::random && c.types.C == Element::f32 ? 0 : 1;  // integers are exact
   if (!(deviation <= allowed))
     throw std::runtime_error(
@@ -273,12 +280,6 @@ Record describe_gpu() {
           {"cuda", TILE_NVCC_VERSION},
           {"architecture", TILE_CUDA_ARCHITECTURE},
           {"sms", p.multiProcessorCount},
-          {"sm",
-           {{"registers", p.regsPerMultiprocessor},
-            {"shared_bytes", p.sharedMemPerMultiprocessor},
-            {"reserved_shared", p.reservedSharedMemPerBlock},
-            {"threads", p.maxThreadsPerMultiProcessor},
-            {"blocks", p.maxBlocksPerMultiProcessor}}},
           {"l2_bytes", p.l2CacheSize},
           {"clock_hz", clock_khz * 1e3},
           {"rates", Record::object()},

@@ -127,6 +127,7 @@ std::vector<Case> one_ragged_extent(const Tile& tile) {
     for (const int change : {-1, 1}) {
       Case c = whole;
       c.*extent += change;
+      if (c.*extent < 1) continue;
       if (change > 0) c.beta = 2, c.pad = 5;  // C is also read, and rows are padded
       cases.push_back(c);
     }

@@ -2,12 +2,7 @@
 //
 // In: a kernel as a chapter lists it (Kernel, here), and a case: extents, types, leading dimensions, alpha, beta, and
 // the values of the matrices. Out: a verdict that names the first wrong element; on the model also the Counts of the run.
-//
-// How: problem.hpp describes the product. operands.hpp puts the matrices into device memory, poisons or guards what a
-// kernel must not touch, and copies C back. Integers are compared bit for bit; random values with a float64 reference,
-// within a bound that grows with K; if that would take too long, freivalds.cu compares products with a vector (GPU).
-// traced.hpp runs a kernel on the model with all checks, and finds access sites by their tags. gemm_tests.hpp has the
-// tests that every GEMM of every chapter must pass. check/ depends on sim/ and cuda/.
+// check/ depends on sim/ and cuda/.
 #pragma once
 
 #include <concepts>
@@ -80,7 +75,8 @@ enum class Alignment {
   any,          ///< nothing: the only instantiation is predicated
   whole_tiles,  ///< M, N and K are multiples of the tile's
   float4s,      ///< and A, B, C begin at multiples of 16 bytes, and so does each of their rows
-  whole_C       ///< M and N are multiples of the tile's, C begins at a multiple of 16 bytes, and ldc is a multiple of 4
+  whole_C,      ///< M and N are multiples of the tile's, C begins at a multiple of 16 bytes, and ldc is a multiple of 4
+  other         ///< something else: the chapter itself tests which instantiation its launcher uses
 };
 
 /// A block's tile: BM x BN elements of C, in k-tiles of depth BK (1: no k-tiles).
@@ -190,12 +186,12 @@ std::vector<Case> whole_tiles(const Tile& tile, const Types& types = {});
 /// Whole tiles in which one pointer or one leading dimension rules out 16-byte accesses; integers.
 std::vector<Case> misaligned_cases(const Tile& tile, const Types& types = {});
 
-/// Freivalds' check in float64 on the GPU, in GPU programs only: with a random vector x of -1 and 1, C x must equal
-/// alpha A (B x) + beta C0 x. `before` is C before the run (N elements per row) and may be null if beta is 0.
+/// Freivalds' check in float64 on the GPU, in GPU programs only, of a product with beta 0: with a random vector x of -1
+/// and 1, C x must equal alpha A (B x).
 /// Returns the largest deviation of a row in units of the tolerance; for integer inputs it must be exactly 0. The
 /// tolerance is 8 u sqrt(K) |a_i| |B|_F, eight times a row's root-mean-square error under independent roundings, plus
 /// eight times that of rounding C to 16 bits. NaN gives infinity. (R. Freivalds, "Probabilistic machines can use
 /// less running time", 1977.)
-double freivalds(const Product& product, const float* before, std::uint64_t seed);
+double freivalds(const Product& product, std::uint64_t seed);
 
 }  // namespace tile

@@ -15,15 +15,10 @@ constexpr std::size_t guard = 1024;  // elements before and after a matrix, and 
 
 using Bits = std::uint32_t;  // of one element, in its lower bits
 
-/// The signalling NaNs around A, B and C: arithmetic with one changes its bits, and a copy puts it in another place. A
-/// fourth one fills C before a run that must not read it.
-struct Poison {
-  Bits A, B, C, unread;
-};
-constexpr Poison poison_of(Element element) {
-  if (element == Element::f32) return {0x7fa0000a, 0x7fa0000b, 0x7fa0000c, 0x7fa000dd};
-  if (element == Element::bf16) return {0x7faa, 0x7fab, 0x7fac, 0x7fbd};
-  return {0x7d0a, 0x7d0b, 0x7d0c, 0x7ddd};
+// The signalling NaNs around A, B and C: arithmetic with one changes its bits, and a copy puts it in another place. A
+// fourth one, `which` D, fills C before a run that must not read it.
+constexpr Bits poison_of(Element element, char which) {
+  return (element == Element::f32 ? 0x7fa00000 : element == Element::bf16 ? 0x7fa0 : 0x7d00) + Bits(which - 'A' + 10);
 }
 
 Bits bits_of(Element element, float value) {
@@ -124,17 +119,17 @@ struct Operands::Matrix {
 Operands::Operands(const Case& c) : problem(c), product_{c.problem(), c.alpha, nullptr, nullptr, c.beta, nullptr} {
   require_valid(product_);
   const Problem& p = product_.problem;
-  const auto add = [&](const char* name, Element element, Bits poison, int rows, int cols, int ld, int offset) {
-    matrices_.push_back({element, poison, std::size_t(rows), std::size_t(cols), std::size_t(ld),
+  const auto add = [&](const char* name, Element element, int rows, int cols, int ld, int offset) {
+    matrices_.push_back({element, poison_of(element, *name), std::size_t(rows), std::size_t(cols), std::size_t(ld),
                          guard + std::size_t(c.offset + offset)});
     matrices_.back().allocate(name);
     return matrices_.back().at(matrices_.back().first);
   };
   const bool A_by_rows = p.A == Layout::rows, B_by_rows = p.B == Layout::rows;
   const auto [type_A, type_B, type_C] = p.types;
-  product_.A = add("A", type_A, poison_of(type_A).A, A_by_rows ? p.M : p.K, A_by_rows ? p.K : p.M, p.lda, c.offsets.A);
-  product_.B = add("B", type_B, poison_of(type_B).B, B_by_rows ? p.K : p.N, B_by_rows ? p.N : p.K, p.ldb, c.offsets.B);
-  product_.C = add("C", type_C, poison_of(type_C).C, p.M, p.N, p.ldc, c.offsets.C);
+  product_.A = add("A", type_A, A_by_rows ? p.M : p.K, A_by_rows ? p.K : p.M, p.lda, c.offsets.A);
+  product_.B = add("B", type_B, B_by_rows ? p.K : p.N, B_by_rows ? p.N : p.K, p.ldb, c.offsets.B);
+  product_.C = add("C", type_C, p.M, p.N, p.ldc, c.offsets.C);
   A = values_of(type_A, std::size_t(c.M) * c.K, c.fill, c.seed);
   B = values_of(type_B, std::size_t(c.K) * c.N, c.fill, c.seed + 1);
   matrices_[0].write(A, p.A);
@@ -143,7 +138,7 @@ Operands::Operands(const Case& c) : problem(c), product_{c.problem(), c.alpha, n
     C = values_of(type_C, std::size_t(c.M) * c.N, c.fill, c.seed + 2);
     matrices_[2].write(C, Layout::rows);
   } else {
-    const Bits unread = poison_of(type_C).unread;
+    const Bits unread = poison_of(type_C, 'D');
     C.assign(std::size_t(c.M) * c.N, value_of(type_C, unread));
     matrices_[2].write_rows([&](auto...) { return unread; });
   }

@@ -25,7 +25,7 @@ void from_json(const nlohmann::json& json, Named& value) {
 }
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Site, file, line, op, space, array, row_bytes, width, requests, accesses, sectors,
                                    lines, tag_passes, l1_wavefronts, l1_cycles, wavefronts, estimated, at_least,
-                                   by_copy, is_volatile, element_bytes)
+                                   by_copy, element_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Sample, site, byte_offset)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Counts, kernel, grid, block, static_shared_bytes, dynamic_shared_bytes, barriers,
                                    block_sectors, block_store_sectors, grid_sectors, most_updates, sites, samples)
@@ -50,7 +50,6 @@ struct Bound {
   std::string resource;
   double cycles;
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Bound, resource, cycles)
 
 struct Verdict {
   double flops = 0;            ///< of the launch; 0: not known

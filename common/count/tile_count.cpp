@@ -219,31 +219,12 @@ void print_legend() {
   for (std::string text; std::getline(paragraphs, text);) fmt::print("{}\n", wrapped("", text));
 }
 
-// --- JSON ------------------------------------------------------------------------------------------------------------
-
-// fields.tsv says what each field means.
-Json document(const std::vector<Run>& runs, const Rates& rates, int registers) {
-  Json json{{"schema", 5}, {"gpu", rates.gpu}, {"clock_hz", rates.clock_hz}, {"runs", runs}};
-  for (std::size_t r = 0; r < runs.size(); ++r)
-    for (std::size_t k = 0; k < runs[r].kernels.size(); ++k) {
-      const Verdict v = verdict_of(runs[r], runs[r].kernels[k], rates, registers);
-      Json& kernel = json["runs"][r]["kernels"][k];
-      kernel.update({{"bounds", v.bounds},
-                     {"sms", v.sms},
-                     {"shares", v.shares},
-                     {"advice", v.advice},
-                     {"blocks_per_sm", v.occupancy.blocks},
-                     {"limited_by", v.occupancy.limiter()}});
-    }
-  return json;
-}
-
 // --- Runs ------------------------------------------------------------------------------------------------------------
 
 struct Options {
   std::vector<std::string> files;
   std::string compiler;
-  bool json = false, verbose = false;
+  bool verbose = false;
   int registers = 0, arch = 900;
 };
 
@@ -312,7 +293,7 @@ void count(const Options& options, const std::string& file, const std::string& p
 }
 
 int run(const Options& options) {
-  const Rates rates = recorded_rates(in_repository("chapters"));
+  const Rates rates = reference_rates();
   std::string directory = (fs::temp_directory_path() / "tile-count-XXXXXX").string();
   if (mkdtemp(directory.data()) == nullptr) throw std::runtime_error("cannot make a directory " + directory);
   const std::unique_ptr<const std::string, void (*)(const std::string*)> removed(
@@ -321,11 +302,9 @@ int run(const Options& options) {
   for (const std::string& file : options.files)
     count(options, file, directory + "/program", [&](const Run& run) {
       runs.push_back(run);
-      if (!options.json) show(run, rates, options.registers);
+      show(run, rates, options.registers);
     });
-  if (options.json) {
-    fmt::print("{}\n", document(runs, rates, options.registers).dump(1));
-  } else if (std::any_of(runs.begin(), runs.end(), [](const Run& r) { return !r.kernels.empty(); })) {
+  if (std::any_of(runs.begin(), runs.end(), [](const Run& r) { return !r.kernels.empty(); })) {
     if (runs.size() > 1) print_side_by_side(runs, rates, options.registers);
     print_legend();
   }
@@ -342,7 +321,6 @@ int main(int argc, char** argv) {
       "./tile count"};
   tile::counting::Options options;
   app.add_option("FILE.cu", options.files, "several are compared side by side")->required();
-  app.add_flag("--json", options.json, "print one JSON document; common/count/fields.tsv describes it");
   app.add_option("--registers", options.registers, "registers per thread, as reported by nvcc -Xptxas -v")
       ->check(CLI::Range(1, 255));
   app.add_option("--arch", options.arch, "__CUDA_ARCH__ in device code (default: 900); host functions do not see it")

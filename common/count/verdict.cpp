@@ -196,10 +196,7 @@ std::string advice(const simt::Counts& counts, std::size_t which, const std::str
   const simt::Site& site = counts.sites[which];
   const Example example = example_of(counts, which);
   if (example.lanes() == 0) return "block 0's first warp makes no such access, so there is no example of addresses";
-  std::string text = site.op == simt::Op::atomic ? advice_on_atomic(counts, site, example, resource)
-                     : site.is_volatile && site.op == simt::Op::load
-                         ? "volatile, so it cannot stay in a register; let one thread of a block poll, with "
-                           "__nanosleep() between loads, and the others wait at a barrier"
+  std::string text = site.op == simt::Op::atomic         ? advice_on_atomic(counts, site, example, resource)
                      : resource == "issue slots"         ? advice_on_requests(site, example)
                      : site.space == simt::Space::shared ? advice_on_shared(site, example)
                                                          : advice_on_global(counts, site, example, resource);

@@ -7,35 +7,17 @@
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
-#include <string>
 
 #include "common/cuda/ptx_bulk.hpp"
 
 namespace tile {
 
-/// Throws std::invalid_argument if the grid is not a whole number of clusters, or a cluster has
-/// more blocks than the portable maximum of 8.
-inline void require_clusters(dim3 grid, dim3 cluster) {
-  const auto blocks = std::uint64_t(cluster.x) * cluster.y * cluster.z;
-  if (blocks == 0 || blocks > 8)
-    throw std::invalid_argument("a cluster of " + std::to_string(blocks) +
-                                " blocks: every GPU with clusters supports 1 to 8");
-  for (const auto& [name, extent, of_cluster] :
-       {std::tuple{"grid.x", grid.x, cluster.x}, std::tuple{"grid.y", grid.y, cluster.y},
-        std::tuple{"grid.z", grid.z, cluster.z}})
-    if (extent % of_cluster != 0)
-      throw std::invalid_argument(std::string(name) + " is " + std::to_string(extent) +
-                                  ", not a multiple of the " + std::to_string(of_cluster) +
-                                  " blocks of a cluster along it: round the grid up");
-}
-
-/// Launches `kernel` in clusters of `cluster` blocks, along x, y and z; else like launch().
+/// Launches `kernel` in clusters of `cluster` blocks, along x, y and z, of which the grid has a
+/// whole number; else like launch().
 template <class... Parameters, class... Arguments>
 void launch_in_clusters(void (*kernel)(Parameters...), dim3 grid, dim3 cluster, dim3 block,
                         std::size_t shared_bytes, Arguments&&... arguments) {
   require_launchable(grid);
-  require_clusters(grid, cluster);
 #if TILE_ON_GPU
   allow_shared(kernel, shared_bytes);
   cudaLaunchAttribute attribute{};
@@ -137,7 +119,7 @@ __device__ __forceinline__ void cp_async_bulk_tensor_multicast(void* shared,
                                                                int y, std::uint64_t* mbarrier,
                                                                std::uint16_t blocks) {
   TILE_HOPPER_INSTRUCTION(
-      simt::device::bulk_load_multicast(shared, map, x, y, mbarrier, blocks),
+      simt::device::bulk_load(shared, map, x, y, mbarrier, blocks),
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, "
       "{%2, %3}], [%4], %5;" ::"r"(shared_address(shared)),
       "l"(&map), "r"(x), "r"(y), "r"(shared_address(mbarrier)), "h"(blocks)

@@ -5,7 +5,6 @@
 // instructions, tensor_map.hpp describes a matrix for TMA; words/ is for the model.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <stdexcept>
 #include <string>
@@ -83,10 +82,6 @@ struct Launch {
   std::size_t shared_bytes;
   Launch(dim3 grid_, dim3 block_, std::size_t shared = 0, const void* /*stream*/ = nullptr)
       : grid(grid_), block(block_), shared_bytes(shared) {}
-  template <std::convertible_to<dim3> Grid>
-  explicit Launch(Grid) {
-    static_assert(!sizeof(Grid), "a launch is kernel<<<grid, block>>>(arguments...)");
-  }
   template <class... Arguments>
   auto operator()(Arguments&&... arguments) const {
     return [&, how = *this](auto* kernel) {

@@ -44,27 +44,6 @@ __device__ __forceinline__ void cp_async_bulk_tensor(const CUtensorMap& map, int
       : "memory");
 }
 
-/// cp.async.bulk, global to shared memory: `bytes` and both addresses are multiples of 16.
-__device__ __forceinline__ void cp_async_bulk(void* shared, const void* global,
-                                              std::uint32_t bytes, std::uint64_t* mbarrier) {
-  TILE_HOPPER_INSTRUCTION(
-      simt::device::bulk_load(shared, global, bytes, mbarrier),
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
-          "r"(shared_address(shared)),
-      "l"(global), "r"(bytes), "r"(shared_address(mbarrier))
-      : "memory");
-}
-
-/// cp.async.bulk, shared to global memory: joins this thread's next bulk group.
-__device__ __forceinline__ void cp_async_bulk(void* global, const void* shared,
-                                              std::uint32_t bytes) {
-  TILE_HOPPER_INSTRUCTION(
-      simt::device::bulk_store(global, shared, bytes),
-      "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(global),
-      "r"(shared_address(shared)), "r"(bytes)
-      : "memory");
-}
-
 /// cp.async.bulk.commit_group: commits the copies out of shared memory that this thread has
 /// started since the last call as a group.
 __device__ __forceinline__ void cp_async_bulk_commit_group() {

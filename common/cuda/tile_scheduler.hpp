@@ -83,9 +83,9 @@ constexpr TileScheduler whole_tiles(int M, int N, int K, int max_blocks) {
 }
 
 // [snippet stream-k]
-/// Stream-K with whole tiles (Osama et al., 2023, "two-tile stream-K"): of the block tiles that
-/// do not fill a wave, and one more per block, every block gets an equal work unit, at least
-/// MIN_K_TILES long; a block tile is split among at most MAX_SPLITS blocks on average.
+/// Two-tile stream-K (Osama et al., 2023): of the block tiles that do not fill a wave, and one
+/// more per block, every block gets an equal work unit, at least MIN_K_TILES long. A block
+/// tile is split among at most MAX_SPLITS blocks on average.
 template <class Config>
 constexpr TileScheduler stream_k(int M, int N, int K, int max_blocks) {
   TileScheduler s = whole_tiles<Config>(M, N, K, max_blocks);

@@ -179,7 +179,6 @@ const MachineCodeFact of_main_loop[] = {
     {"issue_cycles", 0, [](auto& n) { return n.if_known("issue_cycles"); }},
     {"instructions_per_ffma", 3, [](auto& n) { return n("all") / n("FFMA"); }},
     {"issue_cycles_per_ffma", 3, [](auto& n) { return n.if_known("issue_cycles") / n("FFMA"); }},
-    {"copies", 0, [](auto& n) { return n("MOV") + n("IMAD.MOV.U32"); }},
     {"local", 0, [](auto& n) { return n.beginning_with("LDL") + n.beginning_with("STL"); }},
     {"async_copies", 0, [](auto& n) { return n.beginning_with("LDGSTS"); }},
     {"never_executed", 0, [](auto& n) { return n.beginning_with("@!"); }},
@@ -231,6 +230,13 @@ void add_run_facts(Facts& facts, const std::string& kernel, const Record* record
     const Record* run = record == nullptr ? nullptr : find_run(*record, kernel, c.problem());
     const std::string name = fmt::format("{}.{}.", kernel, key_of(c.problem()));
     add_fields(facts, name, run, of_run);
+    // the least that must be moved: A and B are read once, and C is written
+    const Types types = std::ranges::find(this_chapter().kernels, kernel, &Kernel::name)->types;
+    const double bytes = double(c.M) * c.K * double(size_of(types.A)) + double(c.K) * c.N * double(size_of(types.B)) +
+                         double(c.M) * c.N * double(size_of(types.C));
+    const auto ms = number_at(run, "/median_ms");
+    add_measured(facts, name + "gbs", ms ? bytes * 1e-6 / *ms : unknown);
+    add_measured(facts, name + "us", ms ? 1e3 * *ms : unknown, 1);
     if (this_chapter().baseline == Baseline::stronger) {
       add_fields(facts, name, run, of_stronger_baseline);
       const auto places = run == nullptr ? std::nullopt : by_place(*run, stronger_of(*run));
@@ -269,16 +275,7 @@ void add_profiled_facts(Facts& facts, const Chapter::Profiled& profiled, const R
   facts.text(profiled.key + ".function", "measured", function);
   add_profile_facts(facts, profiled.key, part_of(entry, "profile"), sms_of(record));
   add_machine_code_facts(facts, profiled.key, entry, sms_of(record));
-  const auto give = [&](const char* key, const char* group, const char* metric, int decimals = 0, double factor = 1) {
-    const auto value = number_at(part_of(entry, group), fmt::format("/{}", metric), factor);
-    add_measured(facts, profiled.key + key, value, decimals);
-  };
-  give(".registers", "counters", metric("registers"));
-  give(".l2_sectors", "counters", metric("l2_sectors"));
-  give(".profile.l2_sectors_written", "profile", metric("l2_sectors_written"));
-  give(".profile.l2_data_sectors", "profile", metric("l2_data_sectors"));
-  give(".profile.dram_read_mb", "profile", metric("dram_read"), -1, 1e-6);
-  give(".profile.dram_written_mb", "profile", metric("dram_written"), -1, 1e-6);
+  add_fields(facts, profiled.key + ".", entry, {{"registers", "/counters/registers", 0}});
 }
 
 // Files of key,value: other measurements of a chapter's programs on a GPU, each with a head that explains them.

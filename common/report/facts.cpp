@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <set>
@@ -83,13 +82,10 @@ void Facts::measured_in(const std::filesystem::path& file) {
   for (std::string line; std::getline(lines, line);) {
     ++number;
     if (line.empty() || line.front() == '#') continue;
-    const auto comma = std::min(line.find(','), line.size() - 1);
-    const char* const last = line.data() + line.size();
-    double value = 0;
-    const auto [end, error] = std::from_chars(line.data() + comma + 1, last, value);
-    if (end != last || error != std::errc())
-      throw std::runtime_error(fmt::format("{}, line {}: write a key, a comma and a number", file.string(), number));
-    measured(line.substr(0, comma), value, -1, {file.c_str(), number});
+    const std::size_t comma = std::min(line.find(','), line.size());
+    const std::string value = line.substr(std::min(comma + 1, line.size()));
+    const Row row{fmt::format("{}, line {}", file.string(), number), {{"value", value}}};
+    measured(line.substr(0, comma), row.number("value"), -1, {file.c_str(), number});
   }
 }
 

@@ -50,7 +50,7 @@ class Facts {
     return add(key, "measured", value, decimals, place);
   }
   /// Numbers measured by hand: `file` has lines of key,value, and comments that begin with #. Throws
-  /// std::runtime_error with file and line if one cannot be read.
+  /// RecordError with file and line if one cannot be read.
   void measured_in(const std::filesystem::path& file);
   /// The predicted row of the table "loads": per unit of K, elements of A and B that one result loads from global
   /// memory, and values that it loads from shared memory; one load returns `*_width` of them.

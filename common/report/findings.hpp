@@ -49,8 +49,6 @@ std::optional<Work> work_at(const Case& to, const CountedKernel& k);
 std::optional<Work> work_as_compiled_at(const Case& to, const CountedKernel& k, const std::vector<Record>& records);
 /// The size at which kernels were profiled, if a record says so, otherwise the largest that is timed.
 int size_of_profile(const std::vector<Record>& records);
-/// The rates from which ceilings are computed, as measured by chapter 00.
-Rates reference_rates();
 /// "512 x 512 x 512".
 std::string extents(const Case& c);
 /// A cube with a kernel's types.
@@ -98,7 +96,15 @@ void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesyste
 /// Prints the source lines that access memory, each with its counts.
 void print_lines(const std::vector<CountedKernel>& kernels);
 
-/// This program's description of itself (`--describe`, see bench/programs.hpp), with counts on the chapter's problem.
-Record describe_program(const std::vector<CountedKernel>& counted);
+/// This program's description of itself, for tile-record (`--describe`):
+///   chapter          its number
+///   directory        whose measured/ has its records
+///   nvcc             the version that compiles it for the GPU, or ""
+///   kernels          how many it has
+///   profiled_pads    pads with which `tile bench` also profiles the kernels
+///   step             an additional step of `tile bench`: "tune", "sweep" or ""
+///   unexplained      with `--describe counts`: a line for each counter of the reference GPU's record that neither equals
+///                    the model's count nor is explained in differences.json
+Record describe_program(const Findings& found);
 
 }  // namespace tile

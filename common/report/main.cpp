@@ -79,12 +79,8 @@ Options parse(int argc, char** argv) {
                            chapter.title),
                fmt::format("chapter{:02}", chapter.number)};
   Options o;
-  // CLI11 accepts an empty text as a value, and `--test ""` would then name no test, which runs everything.
-  const CLI::Validator not_empty([](std::string& s) { return s.empty() ? "needs a value that is not empty" : ""; }, "");
-  const auto text = [&](const char* name, auto& value, const char* help) {
-    return app.add_option(name, value, help)->check(not_empty);
-  };
-  text("--on", o.on, "machine: gpu or model (default: gpu if there is one)")->check(CLI::IsMember({"gpu", "model"}));
+  app.add_option("--on", o.on, "machine: gpu or model (default: gpu if there is one)")
+      ->check(CLI::IsMember({"gpu", "model"}));
   Case problem = chapter.counted;
   std::vector<CLI::Option*> of_problem, of_times;
   if (!chapter.kernels.empty()) {
@@ -106,13 +102,13 @@ Options parse(int argc, char** argv) {
             ->check(CLI::IsMember(&fills))};
     of_times.push_back(app.add_flag("--warm", o.warm,
                                     "time a single copy of the operands, so that the L2 keeps as much as fits (GPU)"));
-    text("--kernel", o.kernel, "only this kernel");
+    app.add_option("--kernel", o.kernel, "only this kernel");
   }
   app.add_flag("--lines", o.lines, "also print the counts by source line (model)");
-  text("--test", o.test, "run one test case");
+  app.add_option("--test", o.test, "run one test case");
   app.add_flag("--all-tests", o.all_tests, "run all test cases, up to the first that fails");
   app.add_flag("--list-tests", o.list_tests, "list the test cases");
-  auto* out = text("--out", o.out, "directory for the record; with --test: file for the result, as XML");
+  auto* out = app.add_option("--out", o.out, "directory for the record; with --test: file for the result, as XML");
   of_times.push_back(app.add_flag("--bench", o.bench, "time every kernel at its recorded sizes (GPU)")->needs(out));
   for (const Extension::Flag& flag : chapter.extension.flags)
     of_times.push_back(app.add_flag_callback(
@@ -123,10 +119,10 @@ Options parse(int argc, char** argv) {
   auto* once = app.add_flag("--once", o.once,
                             "run every kernel, or the chosen one, once at the counted size, for a profiler (GPU)");
   app.add_option("--repeat", o.repeat, "with --once: this many times")->needs(once)->check(CLI::Range(1, 100));
-  text("--emit", o.emit, "write facts, tables and traces for the book into a directory");
-  text("--describe", o.describe, "print this program's description for tile-record, with or without counts")
+  app.add_option("--emit", o.emit, "write facts, tables and traces for the book into a directory");
+  app.add_option("--describe", o.describe, "print this program's description for tile-record, with or without counts")
       ->check(CLI::IsMember({"program", "counts"}));
-  text("--record", o.record, "")->group("");
+  app.add_option("--record", o.record, "")->group("");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

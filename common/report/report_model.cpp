@@ -87,7 +87,7 @@ void emit(const Findings& found, const Report& report, const std::filesystem::pa
   for (const auto& [name, text] : report.files) open_for_writing(directory / name) << text;
   for (const Table& table : report.tables) table.write(directory / ("table-" + table.name + ".tsv"));
   report.facts.write(directory);
-  open_for_writing(directory / "description.json") << describe_program(found.kernels).dump(2) << '\n';
+  open_for_writing(directory / "description.json") << describe_program(found).dump(2) << '\n';
   emit_constants(directory);
   emit_traces(found.kernels, directory);
   emit_above(found, directory);
@@ -136,8 +136,6 @@ int size_of_profile(const std::vector<Record>& records) {
   return records.empty() ? largest : records.front().value("profiled_size", largest);
 }
 
-Rates reference_rates() { return recorded_rates(in_repository("chapters")); }
-
 std::string extents(const Case& c) { return fmt::format("{} x {} x {}", c.M, c.N, c.K); }
 
 Case cube(const Kernel& kernel, int size) { return Case{size, size, size}.of(kernel.types); }
@@ -147,28 +145,31 @@ bool same_problem(const Case& a, const Case& b) {
   return a.problem() == b.problem() && rest(a) == rest(b);
 }
 
-Record describe_program(const std::vector<CountedKernel>& counted) {
+Record describe_program(const Findings& found) {
   const Chapter& chapter = this_chapter();
-  Record program{
-      {"chapter", chapter.number},  {"directory", chapter_directory().string()}, {"nvcc", TILE_NVCC_VERSION},
-      {"kernels", Record::array()}, {"profiled_pads", chapter.profiled_pads},    {"step", chapter.extension.step}};
-  for (const Kernel& kernel : chapter.kernels) {
-    Record& described = program["kernels"].emplace_back(Record{{"name", kernel.name}});
-    for (const CountedKernel& run : counted)
-      if (run.kernel.name == kernel.name && same_problem(run.problem, chapter.counted))
-        described["tallies"] = tallies(run.counts);
-  }
-  return program;
+  Record lines = Record::array();
+  const auto differences = load_differences(chapter_directory());
+  for (const CountedKernel& k : found.kernels)
+    if (const Record* entry = entry_of(k.kernel.name, found.records); part_of(entry, "counters") != nullptr)
+      for (const std::string& line : unexplained(k.counts, *entry, differences)) lines.push_back(line);
+  return {{"chapter", chapter.number},
+          {"directory", chapter_directory().string()},
+          {"nvcc", TILE_NVCC_VERSION},
+          {"kernels", chapter.kernels.size()},
+          {"profiled_pads", chapter.profiled_pads},
+          {"step", chapter.extension.step},
+          {"unexplained", lines}};
 }
 
 int run_chapter(const Options& options) {
   const Chapter& chapter = this_chapter();
   if (!options.describe.empty()) {
-    std::vector<CountedKernel> counted;
-    if (options.describe == "counts")
-      for (const Kernel& kernel : chapter.kernels)
-        counted.push_back({kernel, chapter.counted, count(kernel, chapter.counted)});
-    fmt::print("{}\n", describe_program(counted).dump(2));
+    Findings found{.problem = chapter.counted};
+    if (options.describe == "counts") {
+      found.records = load_records(chapter_directory());
+      found.kernels = count_kernels(chapter.kernels, chapter.counted, false);
+    }
+    fmt::print("{}\n", describe_program(found).dump(2));
     return 0;
   }
   const bool emitting = !options.emit.empty();

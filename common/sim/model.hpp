@@ -41,7 +41,6 @@ struct Site : SiteCost {
   int width = 0;              ///< bytes a thread moves per access: 1, 2, 4, 8 or 16
   /// Whether asynchronous copies make the accesses: their loads and stores are two sites, but one instruction.
   bool by_copy = false;
-  bool is_volatile = false;  ///< some of the accesses are volatile
   /// Size of the declared element type of an array in global memory; 0 if unknown.
   std::size_t element_bytes = 0;
   std::uint64_t bytes() const { return accesses * std::uint64_t(width); }

@@ -71,11 +71,6 @@ TILE_COUNT("a lane of each warp") { count_on_from(32); }
 //= 512 updates of one sector (32 bytes) wait for each other; reduce in the block (shared memory) and let one thread update, spread
 TILE_COUNT("a thread of each block") { count_on_from(256); }
 //= 64 updates of one sector (32 bytes) wait for each other; spread the updates over several sectors (in
-RUN(polled, int, 64, 32, 0) {
-  volatile int* const flag = out + 32;
-  for (int i = 0; i < 100 && flag[0] != 7; ++i) out[threadIdx.x] = i;
-}
-//= volatile, so it cannot stay in a register; let one thread of a block poll
 
 // Shared memory.
 RUN(halves, __half, 1024, 32, 0) {

@@ -15,48 +15,30 @@ class thread_block {
   SIMT_INLINE static unsigned thread_rank() {
     return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
   }
-  SIMT_INLINE static dim3 group_index() { return {blockIdx.x, blockIdx.y, blockIdx.z}; }
-  SIMT_INLINE static dim3 thread_index() { return {threadIdx.x, threadIdx.y, threadIdx.z}; }
-  SIMT_INLINE static dim3 group_dim() { return blockDim; }
 };
 SIMT_INLINE thread_block this_thread_block() { return {}; }
 
-/// Sizes and ranks of a group of whole blocks; Group provides num_blocks() and block_rank().
-template <class Group>
-class blocks {
- public:
-  SIMT_INLINE static auto num_threads() { return Group::num_blocks() * thread_block::size(); }
-  SIMT_INLINE static auto size() { return num_threads(); }
-  SIMT_INLINE static auto thread_rank() {
-    return Group::block_rank() * thread_block::size() + thread_block::thread_rank();
-  }
-};
-
 /// The blocks of a launch, x first. They have no barrier: the model runs only a few of them at a time.
-class grid_group : public blocks<grid_group> {
+class grid_group {
  public:
-  template <int CALLS = 0>
-  SIMT_INLINE static void sync() {
-    static_assert(CALLS != 0, "the model has no grid barrier: count the parts between barriers as separate kernels");
-  }
-  SIMT_INLINE static dim3 group_dim() { return gridDim; }
   SIMT_INLINE static unsigned long long num_blocks() { return 1ull * gridDim.x * gridDim.y * gridDim.z; }
   SIMT_INLINE static unsigned long long block_rank() {
     return (1ull * blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+  }
+  SIMT_INLINE static unsigned long long size() { return num_blocks() * thread_block::size(); }
+  SIMT_INLINE static unsigned long long thread_rank() {
+    return block_rank() * thread_block::size() + thread_block::thread_rank();
   }
 };
 SIMT_INLINE grid_group this_grid() { return {}; }
 
 /// The blocks of a cluster, x first; a block launched without clusters is a cluster of one.
-class cluster_group : public blocks<cluster_group> {
+class cluster_group {
  public:
-  struct arrival_token {};
-  SIMT_INLINE static arrival_token barrier_arrive() {
+  SIMT_INLINE static void sync() {
     simt::device::arrive_at_cluster_barrier();
-    return {};
+    simt::device::wait_for_cluster_barrier();
   }
-  SIMT_INLINE static void barrier_wait(arrival_token&& = {}) { simt::device::wait_for_cluster_barrier(); }
-  SIMT_INLINE static void sync() { barrier_wait(barrier_arrive()); }
   SIMT_INLINE static unsigned block_rank() { return simt::device::cluster_rank(); }
   SIMT_INLINE static unsigned num_blocks() { return simt::device::cluster_blocks(); }
   /// The address in block `rank` that corresponds to `shared` in this block.
@@ -77,7 +59,6 @@ class thread_block_tile {
   SIMT_INLINE static unsigned size() { return SIZE; }
   SIMT_INLINE static unsigned num_threads() { return SIZE; }
   SIMT_INLINE static unsigned thread_rank() { return thread_block::thread_rank() % SIZE; }
-  SIMT_INLINE static unsigned meta_group_size() { return (thread_block::size() + SIZE - 1) / SIZE; }
   SIMT_INLINE static unsigned meta_group_rank() { return thread_block::thread_rank() / SIZE; }
   SIMT_INLINE static int any(int predicate) { return __any_sync(mask(), predicate); }
   SIMT_INLINE static int all(int predicate) { return __all_sync(mask(), predicate); }
@@ -106,11 +87,6 @@ SIMT_INLINE thread_block_tile<SIZE, Parent> tiled_partition(const Parent&) {
   return {};
 }
 
-template <class Group>
-SIMT_INLINE void sync(const Group& group) {
-  group.sync();
-}
-
 #define SIMT_GROUP_OPERATION(name, expression)                      \
   template <class T>                                                \
   struct name {                                                     \
@@ -119,9 +95,6 @@ SIMT_INLINE void sync(const Group& group) {
 SIMT_GROUP_OPERATION(plus, a + b)
 SIMT_GROUP_OPERATION(less, b < a ? b : a)
 SIMT_GROUP_OPERATION(greater, a < b ? b : a)
-SIMT_GROUP_OPERATION(bit_and, a& b)
-SIMT_GROUP_OPERATION(bit_or, a | b)
-SIMT_GROUP_OPERATION(bit_xor, a ^ b)
 #undef SIMT_GROUP_OPERATION
 /// The values of all threads of the group, reduced with f; each thread gets the result.
 template <class Group, class T, class F>

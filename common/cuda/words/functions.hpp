@@ -14,7 +14,6 @@ constexpr int warpSize = 32;
 
 SIMT_INLINE void __syncthreads() { simt::device::block_barrier(); }
 SIMT_INLINE void __threadfence() { simt::device::fence(false); }
-SIMT_INLINE void __threadfence_system() { simt::device::fence(false); }
 SIMT_INLINE void __threadfence_block() { simt::device::fence(true); }
 SIMT_INLINE void __nanosleep(unsigned) { simt::device::pause(); }
 SIMT_INLINE void __trap() { simt::device::trap(); }
@@ -32,25 +31,25 @@ SIMT_SHUFFLE(__shfl_xor_sync, int, shuffle_xor)
 SIMT_INLINE unsigned __ballot_sync(unsigned mask, int predicate) {
   return unsigned(simt::device::together(mask, simt::device::ballot, predicate != 0));
 }
-SIMT_INLINE int __any_sync(unsigned mask, int predicate) {
-  return int(simt::device::together(mask, simt::device::any, predicate != 0));
-}
-SIMT_INLINE int __all_sync(unsigned mask, int predicate) {
-  return int(simt::device::together(mask, simt::device::all, predicate != 0));
-}
-#define SIMT_REDUCE(name, T, function)                                               \
-  SIMT_INLINE T name(unsigned mask, T value) {                                       \
-    return T(simt::device::together(mask, simt::device::function, unsigned(value))); \
+SIMT_INLINE int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
+SIMT_INLINE int __all_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate == 0) == 0; }
+#define SIMT_REDUCE(name, expression)                                                            \
+  template <class T>                                                                             \
+  requires(std::is_integral_v<T> && sizeof(T) == 4) SIMT_INLINE T name(unsigned mask, T value) { \
+    unsigned rest = __ballot_sync(mask, 1); /* not the lanes that have returned */               \
+    T a = __shfl_sync(mask, value, std::countr_zero(rest));                                      \
+    while ((rest &= rest - 1) != 0) {                                                            \
+      const T b = __shfl_sync(mask, value, std::countr_zero(rest));                              \
+      a = expression;                                                                            \
+    }                                                                                            \
+    return a;                                                                                    \
   }
-SIMT_REDUCE(__reduce_add_sync, unsigned, reduce_add)
-SIMT_REDUCE(__reduce_add_sync, int, reduce_add)
-SIMT_REDUCE(__reduce_min_sync, unsigned, reduce_min)
-SIMT_REDUCE(__reduce_min_sync, int, reduce_min_signed)
-SIMT_REDUCE(__reduce_max_sync, unsigned, reduce_max)
-SIMT_REDUCE(__reduce_max_sync, int, reduce_max_signed)
-SIMT_REDUCE(__reduce_and_sync, unsigned, reduce_and)
-SIMT_REDUCE(__reduce_or_sync, unsigned, reduce_or)
-SIMT_REDUCE(__reduce_xor_sync, unsigned, reduce_xor)
+SIMT_REDUCE(__reduce_add_sync, a + b)
+SIMT_REDUCE(__reduce_min_sync, b < a ? b : a)
+SIMT_REDUCE(__reduce_max_sync, a < b ? b : a)
+SIMT_REDUCE(__reduce_and_sync, a& b)
+SIMT_REDUCE(__reduce_or_sync, a | b)
+SIMT_REDUCE(__reduce_xor_sync, a ^ b)
 #undef SIMT_REDUCE
 template <class T>
 SIMT_INLINE unsigned __match_any_sync(unsigned mask, T value) {
@@ -81,7 +80,6 @@ requires(std::is_arithmetic_v<T>&& std::is_arithmetic_v<U>&& std::is_integral_v<
 SIMT_INLINE float rsqrtf(float x) { return 1 / sqrtf(x); }
 SIMT_INLINE double rsqrt(double x) { return 1 / sqrt(x); }
 SIMT_INLINE float __fdividef(float x, float y) { return x / y; }
-SIMT_INLINE float __saturatef(float x) { return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f; }
 
 // Macros, because the C library declares internal functions with these names, which it does not define.
 #define __expf(x) expf(x)
@@ -96,16 +94,6 @@ SIMT_INLINE float __saturatef(float x) { return x > 0 ? (x < 1 ? x : 1.0f) : 0.0
 #define __sincosf(x, sine, cosine) ((void)(*(sine) = sinf(x), *(cosine) = cosf(x)))
 #define sincosf(x, sine, cosine) __sincosf(x, sine, cosine)
 
-// The host also rounds to nearest.
-SIMT_INLINE float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
-SIMT_INLINE float __fadd_rn(float a, float b) { return a + b; }
-SIMT_INLINE float __fsub_rn(float a, float b) { return a - b; }
-SIMT_INLINE float __fmul_rn(float a, float b) { return a * b; }
-SIMT_INLINE float __fdiv_rn(float a, float b) { return a / b; }
-SIMT_INLINE float __frcp_rn(float a) { return 1 / a; }
-SIMT_INLINE float __fsqrt_rn(float a) { return sqrtf(a); }
-SIMT_INLINE double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
-
 #define CUDART_INF_F HUGE_VALF
 #define CUDART_NAN_F NAN
 #define CUDART_PI_F 3.14159265f
@@ -117,19 +105,13 @@ SIMT_INLINE float __int_as_float(int x) { return std::bit_cast<float>(x); }
 SIMT_INLINE float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
 SIMT_INLINE int __float2int_rn(float x) { return int(rintf(x)); }
 SIMT_INLINE int __float2int_rz(float x) { return int(x); }
-SIMT_INLINE int __float2int_rd(float x) { return int(floorf(x)); }
-SIMT_INLINE unsigned __float2uint_rn(float x) { return unsigned(rintf(x)); }
-SIMT_INLINE unsigned __float2uint_rz(float x) { return unsigned(x); }
 SIMT_INLINE float __int2float_rn(int x) { return float(x); }
-SIMT_INLINE float __uint2float_rn(unsigned x) { return float(x); }
 
 // --- Integers and their bits -----------------------------------------------------------------------------------------
 SIMT_INLINE int __popc(unsigned x) { return std::popcount(x); }
 SIMT_INLINE int __popcll(unsigned long long x) { return std::popcount(x); }
 SIMT_INLINE int __clz(int x) { return std::countl_zero(unsigned(x)); }
-SIMT_INLINE int __clzll(long long x) { return std::countl_zero((unsigned long long)(x)); }
 SIMT_INLINE int __ffs(int x) { return x == 0 ? 0 : std::countr_zero(unsigned(x)) + 1; }
-SIMT_INLINE int __ffsll(long long x) { return x == 0 ? 0 : std::countr_zero((unsigned long long)(x)) + 1; }
 SIMT_INLINE unsigned __brev(unsigned x) {
   unsigned reversed = 0;
   for (int i = 0; i < 32; ++i) reversed |= (x >> i & 1u) << (31 - i);
@@ -142,19 +124,8 @@ SIMT_INLINE unsigned __byte_perm(unsigned x, unsigned y, unsigned select) {
   for (int i = 0; i < 4; ++i) result |= unsigned(both >> (select >> 4 * i & 7u) * 8 & 0xffu) << 8 * i;
   return result;
 }
-SIMT_INLINE unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
-  return unsigned((std::uint64_t(high) << 32 | low) << (shift & 31u) >> 32);
-}
-SIMT_INLINE unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
-  return unsigned((std::uint64_t(high) << 32 | low) >> (shift & 31u));
-}
 SIMT_INLINE int __mulhi(int x, int y) { return int((long long)(x)*y >> 32); }
 SIMT_INLINE unsigned __umulhi(unsigned x, unsigned y) { return unsigned((unsigned long long)(x)*y >> 32); }
-/// c plus the sum of four products of signed bytes.
-SIMT_INLINE int __dp4a(int a, int b, int c) {
-  for (int i = 0; i < 32; i += 8) c += int(std::int8_t(a >> i)) * int(std::int8_t(b >> i));
-  return c;
-}
 
 // --- Atomic functions ------------------------------------------------------------------------------------------------
 // Each announces its access and then performs it. The value is converted to the type of the updated element, as CUDA's
@@ -250,16 +221,10 @@ cudaError_t cudaFuncSetAttribute(Kernel*, cudaFuncAttribute, int) {
   return cudaSuccess;
 }
 
-enum SimtCopyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
+enum SimtCopyKind { cudaMemcpyHostToDevice = 1 };
 template <class T>
 cudaError_t cudaMemcpyToSymbol(T& symbol, const void* from, std::size_t bytes, std::size_t offset = 0,
                                SimtCopyKind = cudaMemcpyHostToDevice) {
   std::memcpy(reinterpret_cast<char*>(&symbol) + offset, from, bytes);
-  return cudaSuccess;
-}
-template <class T>
-cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, std::size_t bytes, std::size_t offset = 0,
-                                 SimtCopyKind = cudaMemcpyDeviceToHost) {
-  std::memcpy(to, reinterpret_cast<const char*>(&symbol) + offset, bytes);
   return cudaSuccess;
 }

@@ -149,7 +149,8 @@ template <class T>
 constexpr ElementType element_type() {
   using Element = std::remove_all_extents_t<T>;
   ElementType type{smallest_access<Element>(), sizeof(Element), alignof(Element), {}};
-  static_assert(std::rank_v<T> <= ElementType::most_extents, "on the model an array has at most most_extents dimensions");
+  static_assert(std::rank_v<T> <= ElementType::most_extents,
+                "on the model an array has at most most_extents dimensions");
   [&]<std::size_t... I>(std::index_sequence<I...>) { ((type.extents[I] = std::extent_v<T, I>), ...); }
   (std::make_index_sequence<ElementType::most_extents>{});
   return type;
@@ -195,9 +196,7 @@ using Collective = CollectiveFunction*;
 /// Waits until all lanes of the mask have called this with the same mask and function, then runs it once for all.
 void collective(unsigned mask, Collective function, Slot& mine);
 // operand: the source lane, delta, or lane mask. sync orders memory.
-CollectiveFunction sync, shuffle, shuffle_up, shuffle_down, shuffle_xor, ballot, any, all, match_any, active_mask;
-CollectiveFunction reduce_add, reduce_min, reduce_max, reduce_min_signed, reduce_max_signed, reduce_and, reduce_or,
-    reduce_xor;
+CollectiveFunction sync, shuffle, shuffle_up, shuffle_down, shuffle_xor, ballot, match_any, active_mask;
 /// The lanes of the warp that have reached this call when no other lane of it can proceed.
 unsigned active_lanes();
 /// __syncthreads; returns how many threads of the block passed a true `predicate`.
@@ -205,9 +204,6 @@ int block_vote(bool predicate);
 
 /// The block's dynamic shared memory, called `name` in counts and errors.
 void* dynamic_shared(const char* name);
-/// Waits at barrier `number` of the block, 0 to 15, for `threads` threads.
-void named_barrier(int number, int threads);
-void arrive_at_named_barrier(int number, int threads);
 /// Orders the thread's memory accesses before and after it, for the threads of its block or for all threads.
 void fence(bool block_only);
 /// Lets other threads run.
@@ -216,36 +212,25 @@ void pause();
 [[noreturn]] void trap();
 /// Starts a copy to shared memory, the last bytes as `zeros`, which lands when the thread waits for its group.
 void async_copy(void* to, const void* from, std::size_t bytes, std::size_t zeros = 0);
-/// Commits the copies that were started since the last call as a group.
 void commit_async_copies();
-/// Waits until at most `pending` groups of this thread are pending.
 void wait_for_async_copies(int pending);
-// An mbarrier is 8 bytes of shared memory at a multiple of 8.
+
+// Instructions that ptx*.hpp and cluster.hpp name and describe. An mbarrier is 8 bytes of shared memory.
+void named_barrier(int number, int threads);
+void arrive_at_named_barrier(int number, int threads);
 void mbarrier_init(void* mbarrier, std::uint32_t count);
 /// Expects `bytes` in the current phase, then arrives once.
 void mbarrier_arrive(void* mbarrier, std::uint32_t bytes);
-/// Whether the phase of this parity is complete; waits for that, but may give up.
 bool mbarrier_try_wait(void* mbarrier, std::uint32_t parity);
-/// Makes the mbarriers that this thread has initialised visible to the async proxy.
 void fence_mbarrier_init();
-/// Orders accesses by one proxy before it with those by the other after it, in shared memory or everywhere.
 void fence_proxy_async(bool global_as_well);
-
-// Bulk copies. x counts columns, y rows; both may lie outside the matrix.
-void bulk_load(void* to, const TensorMap& map, std::int32_t x, std::int32_t y, void* mbarrier);
-void bulk_load(void* to, const void* from, std::uint32_t bytes, void* mbarrier);
+/// To the blocks of a mask; 0: to this block alone.
+void bulk_load(void* to, const TensorMap& map, std::int32_t x, std::int32_t y, void* mbarrier,
+               std::uint32_t blocks = 0);
 void bulk_store(const TensorMap& map, std::int32_t x, std::int32_t y, const void* from);
-void bulk_store(void* to, const void* from, std::uint32_t bytes);
-/// A bulk copy to each block of the cluster whose bit is set in `blocks`.
-void bulk_load_multicast(void* to, const TensorMap& map, int x, int y, void* mbarrier, std::uint32_t blocks);
 void commit_bulk_group();
-/// Waits until at most `pending` bulk groups of this thread are pending, or have yet to read their source.
 void wait_for_bulk_groups(int pending, bool reads_only);
-
-/// Sets how many registers each thread of the warp has; to raise it, waits until the block has enough free.
 void set_registers(int registers, bool more);
-
-// Clusters. A block launched without them is a cluster of one.
 [[gnu::const]] std::uint32_t cluster_rank();
 [[gnu::const]] std::uint32_t cluster_blocks();
 void* map_to_block(void* shared, std::uint32_t rank);

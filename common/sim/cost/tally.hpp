@@ -19,14 +19,7 @@ struct SiteKey {
   Space space;
   std::uint8_t size;
   std::uint16_t array;  ///< index among the arrays of its space
-  bool operator==(const SiteKey&) const = default;
-};
-struct SiteKeyHash {
-  std::size_t operator()(const SiteKey& k) const {
-    return (std::uint64_t(k.pc) << 24 ^ std::uint64_t(k.array) << 8 ^ unsigned(k.size) << 4 ^ unsigned(k.op)) *
-               0x9e3779b97f4a7c15ull >>
-           13;
-  }
+  auto operator<=>(const SiteKey&) const = default;
 };
 struct SiteTally : SiteCost {
   bool is_sampled = false;  ///< Tally::samples has an access of this site
@@ -57,7 +50,7 @@ class LastBlocks {
 
 /// The cost of the blocks that one host thread ran.
 struct Tally {
-  std::unordered_map<SiteKey, SiteTally, SiteKeyHash> sites;
+  std::map<SiteKey, SiteTally> sites;
   /// The sampled warp's first access at each site: see Sample::byte_offset.
   std::vector<std::pair<SiteKey, std::array<std::int64_t, 32>>> samples;
   /// By global array: which block last loaded and stored its sectors.

@@ -143,8 +143,6 @@ unsigned active_lanes() {
 
 namespace {
 
-using Word = std::uint32_t;
-
 // Calls f(lane, slot) for each lane of a mask.
 template <class F>
 void for_each(unsigned mask, Slot* const* slots, F f) {
@@ -164,24 +162,6 @@ void take_from(unsigned mask, Slot* const* slots, Source source) {
   });
 }
 
-void answer(unsigned mask, Slot* const* slots, std::uint64_t result) {
-  for_each(mask, slots, [&](int, Slot& slot) { slot.result = result; });
-}
-
-unsigned votes_of(unsigned mask, Slot* const* slots) {
-  unsigned votes = 0;
-  for_each(mask, slots, [&](int lane, const Slot& slot) { votes |= unsigned(slot.value != 0) << lane; });
-  return votes;
-}
-
-// Reduces the 32-bit values of all lanes with f; each lane gets the result.
-template <class F>
-void combine(unsigned mask, Slot* const* slots, F f) {
-  auto result = Word(slots[std::countr_zero(mask)]->value);
-  for_each(mask & (mask - 1), slots, [&](int, const Slot& slot) { result = f(result, Word(slot.value)); });
-  answer(mask, slots, result);
-}
-
 }  // namespace
 
 void sync(unsigned, Slot* const*) {}
@@ -198,22 +178,11 @@ SIMT_SHUFFLE(shuffle_up, own - operand >= first ? own - operand : own)
 SIMT_SHUFFLE(shuffle_down, own + operand < end ? own + operand : own)
 SIMT_SHUFFLE(shuffle_xor, (own ^ operand) < end ? own ^ operand : own)
 
-#define SIMT_REDUCE(name, expression)                                \
-  void reduce_##name(unsigned mask, Slot* const* slots) {            \
-    combine(mask, slots, [](Word a, Word b) { return expression; }); \
-  }
-SIMT_REDUCE(add, a + b)
-SIMT_REDUCE(min, std::min(a, b))
-SIMT_REDUCE(max, std::max(a, b))
-SIMT_REDUCE(min_signed, std::int32_t(a) < std::int32_t(b) ? a : b)
-SIMT_REDUCE(max_signed, std::int32_t(a) > std::int32_t(b) ? a : b)
-SIMT_REDUCE(and, a& b)
-SIMT_REDUCE(or, a | b)
-SIMT_REDUCE(xor, a ^ b)
-
-void ballot(unsigned mask, Slot* const* slots) { answer(mask, slots, votes_of(mask, slots)); }
-void any(unsigned mask, Slot* const* slots) { answer(mask, slots, votes_of(mask, slots) != 0); }
-void all(unsigned mask, Slot* const* slots) { answer(mask, slots, votes_of(mask, slots) == mask); }
+void ballot(unsigned mask, Slot* const* slots) {
+  unsigned votes = 0;
+  for_each(mask, slots, [&](int lane, const Slot& slot) { votes |= unsigned(slot.value != 0) << lane; });
+  for_each(mask, slots, [&](int, Slot& slot) { slot.result = votes; });
+}
 void match_any(unsigned mask, Slot* const* slots) {
   for_each(mask, slots, [&](int, Slot& own) {
     for_each(mask, slots, [&](int lane, const Slot& other) {
@@ -221,6 +190,8 @@ void match_any(unsigned mask, Slot* const* slots) {
     });
   });
 }
-void active_mask(unsigned mask, Slot* const* slots) { answer(mask, slots, mask); }
+void active_mask(unsigned mask, Slot* const* slots) {
+  for_each(mask, slots, [&](int, Slot& slot) { slot.result = mask; });
+}
 
 }  // namespace simt::device

@@ -70,7 +70,6 @@ struct SharedLayout {
 
   std::size_t bytes = 0;                       ///< of an arena
   const std::uint16_t* variable_at = nullptr;  ///< 1 + index of the variable, or 0
-  const std::uint32_t* room_at = nullptr;      ///< bytes from there to the variable's end, or 0
   const std::uint32_t* offset_of = nullptr;    ///< by SharedVariable::number
 };
 
@@ -112,7 +111,7 @@ struct PendingCopy {
   order::Epoch group;
 };
 
-/// A box of a matrix in global memory, and its address in shared memory. Contiguous bytes are also treated as a box.
+/// A box of a matrix in global memory, and its address in shared memory.
 struct Box {
   TensorMap map;
   std::int64_t x = 0, y = 0;
@@ -316,8 +315,8 @@ struct Worker final : hooks::Listener {
   // counts
   cost::Tally tally;
   std::vector<Touch> touches;
-  std::vector<cost::Log> empty_logs;               // logs that have been counted, whose memory is reused
-  std::set<std::uint32_t> copies_at, volatile_at;  // instructions: asynchronous copies, volatile accesses
+  std::vector<cost::Log> empty_logs;  // logs that have been counted, whose memory is reused
+  std::set<std::uint32_t> copies_at;  // instructions: asynchronous copies
   std::uint64_t barriers = 0;
   std::vector<std::uint64_t> waits_for_copies;  // by how many groups they left in flight
 
@@ -343,7 +342,7 @@ struct Launch {
   Trace options;
   std::vector<PlacedVariable> variables;   // that the kernel may touch, ordered by offset; dynamic ones last
   std::vector<std::uint16_t> variable_at;  // the tables of SharedLayout
-  std::vector<std::uint32_t> room_at, offset_of;
+  std::vector<std::uint32_t> offset_of;
   std::size_t arena_bytes = 0;
   std::size_t variable_bytes = 0;  // of all of them
   std::vector<Region*> arrays;     // global arrays, ordered by address

@@ -116,7 +116,6 @@ void collect(Launch& launch, std::vector<Worker>& workers) {
       if (key.space == Space::shared) site.row_bytes = launch.variables[key.array].shape.row_bytes();
       static_cast<SiteCost&>(site) += tally;
       site.by_copy = site.by_copy || worker.copies_at.contains(key.pc);
-      site.is_volatile = site.is_volatile || worker.volatile_at.contains(key.pc);
     }
     counts.touches.insert(counts.touches.end(), worker.touches.begin(), worker.touches.end());
     for (const auto* by_array : {&worker.tally.loaded_by, &worker.tally.stored_by})

@@ -89,15 +89,11 @@ void place_shared_memory(Launch& launch) {
 void describe_layout(Launch& launch) {
   constexpr std::size_t grain = SharedLayout::grain;
   launch.variable_at.assign(launch.arena_bytes / grain, 0);
-  launch.room_at.assign(launch.arena_bytes / grain, 0);
   launch.offset_of.assign(hooks::shared_variable_count() + 1, 0);  // offset 0: memory that the kernel must not touch
   for (std::size_t i = 0; i < launch.variables.size(); ++i) {
     const PlacedVariable& v = launch.variables[i];
-    const std::size_t end = v.offset + v.size;
-    for (std::size_t at = v.offset; at < end; at += grain) {
+    for (std::size_t at = v.offset; at < v.offset + v.size; at += grain)
       launch.variable_at[at / grain] = std::uint16_t(i + 1);
-      launch.room_at[at / grain] = std::uint32_t(end - at);
-    }
     if (!v.is_dynamic) launch.offset_of[v.number] = std::uint32_t(v.offset);
   }
 }

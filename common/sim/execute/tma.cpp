@@ -12,8 +12,6 @@ namespace simt::execute {
 // --- mbarriers -------------------------------------------------------------------------------------------------------
 namespace {
 
-constexpr std::uint32_t most_arrivals = (1u << 20) - 1;
-constexpr std::int64_t most_bytes = (1 << 20) - 1;
 constexpr std::size_t size_of_mbarrier = 8;
 // How often the lanes of a block may give up waiting, with no event in between, before they wait forever.
 constexpr int most_give_ups = 64;
@@ -83,7 +81,7 @@ void complete_bytes(Worker& w, const BulkLoad& load) {
                               load.phase));
   ++w.block->events;
   m.bytes -= std::int64_t(load.box.map.bytes_of_box());
-  if (m.bytes < -most_bytes || (m.missing == 0 && m.bytes < 0)) return refuse(too_many_bytes(m));
+  if (m.missing == 0 && m.bytes < 0) return refuse(too_many_bytes(m));
   end_phase(w, *w.block, m);
 }
 
@@ -191,13 +189,6 @@ void perform(const Box& box, bool load) {
 
 [[noreturn]] void refuse_copy(Worker& w, Address pc, const std::string& why) { fail(w, "bulk copy", pc, why); }
 
-void require_aligned(Worker& w, Address address, std::size_t alignment, const Box& box, Address pc) {
-  if (address % alignment != 0)
-    fail(w, "misaligned", pc,
-         fmt::format("copies {} bytes in bulk at address {:#x}, which is not a multiple of {}", box.map.bytes_of_box(),
-                     address, alignment));
-}
-
 // The box of a tensor map, which is a parameter of the kernel (each lane has its own copy, on its stack) or lies in
 // global memory. Its allowed start was measured on an NVIDIA H200, one box at a time: a multiple of 16 bytes within a
 // row, and not before the matrix if it is a store; otherwise the GPU reports "illegal instruction".
@@ -214,19 +205,10 @@ Box box_of(const Call& call, const TensorMap& map, std::int32_t x, std::int32_t 
   if (op == Op::bulk_store && (x < 0 || y < 0))
     refuse_copy(w, call.pc, fmt::format("stores a box at column {} and row {}, which must not be negative", x, y));
   const Box box{map, x, y, reinterpret_cast<Address>(shared)};
-  require_aligned(w, box.shared, 128, box, call.pc);
-  return box;
-}
-
-// Contiguous bytes, as a box that is the whole of a matrix.
-Box contiguous(const Call& call, const void* global, const void* shared, std::uint32_t bytes) {
-  if (bytes == 0 || bytes % chunk != 0)
-    refuse_copy(call.w, call.pc,
-                fmt::format("copies {} bytes in bulk, which must be a positive multiple of 16", bytes));
-  const int words = int(bytes / 4);
-  const TensorMap map{{1, words, words, 1, words}, reinterpret_cast<Address>(global), 4, true};
-  const Box box{map, 0, 0, reinterpret_cast<Address>(shared)};
-  for (const Address address : {map.base, box.shared}) require_aligned(call.w, address, chunk, box, call.pc);
+  if (box.shared % 128 != 0)
+    fail(w, "misaligned", call.pc,
+         fmt::format("copies {} bytes in bulk at address {:#x}, which is not a multiple of 128", map.bytes_of_box(),
+                     box.shared));
   return box;
 }
 
@@ -290,12 +272,6 @@ void start_load(const Call& call, const Box& box, void* mbarrier, std::uint32_t 
   }
 }
 
-void start_store(const Call& call, const Box& box) {
-  const order::Stamp by = call.order.stamp_of_group(call.lane.linear, order::bulk_of);
-  note(call, box, Op::bulk_store, {{&call.block, box, by}});
-  call.lane.bulk_stores.push_back({box, order::epoch_of(by), call.pc});
-}
-
 }  // namespace
 
 bool let_bulk_loads_arrive(Worker& w) {
@@ -343,8 +319,7 @@ void mbarrier_init(void* mbarrier, std::uint32_t count) {
   const auto address = reinterpret_cast<Address>(mbarrier);
   const auto refuse = [&](const std::string& why) { refuse_use(call.w, address, call.pc, "initialises", why); };
   require_place(call.w, call.block, address, call.pc, "initialises");
-  if (count == 0 || count > most_arrivals)
-    refuse(fmt::format(" for {} arrivals; it must be 1 to {}", count, most_arrivals));
+  if (count == 0) refuse(" for 0 arrivals");
   auto& mbarriers = call.block.mbarriers;
   if (mbarriers.contains(address)) refuse(", which has already been initialised");
   if (mbarriers.size() >= order::actors_of_a_kind)
@@ -371,8 +346,6 @@ void mbarrier_arrive(void* mbarrier, std::uint32_t bytes) {
   ++owner.events;
   owner.has_news = owner.has_news || remote;
   m.bytes += bytes;
-  if (m.bytes > most_bytes)
-    refuse(fmt::format(": {} bytes are expected, but a phase can expect at most {}", m.bytes, most_bytes));
   if (m.missing == 0)
     refuse(fmt::format(": phase {} has all its {} arrivals and lacks only {} bytes", m.phase, m.count, m.bytes));
   if (w.traced) m.arrived = order::joined(m.arrived, call.order.arriving(call.lane.linear, !remote));
@@ -391,32 +364,20 @@ bool mbarrier_try_wait(void* mbarrier, std::uint32_t parity) {
   return call.lane.wait.over;
 }
 
-void bulk_load(void* to, const TensorMap& map, std::int32_t x, std::int32_t y, void* mbarrier) {
-  const Call call(__builtin_return_address(0));
-  start_load(call, box_of(call, map, x, y, to, Op::bulk_load), mbarrier, 1u << call.block.rank);
-}
-
-void bulk_load_multicast(void* to, const TensorMap& map, int x, int y, void* mbarrier, std::uint32_t blocks) {
+void bulk_load(void* to, const TensorMap& map, std::int32_t x, std::int32_t y, void* mbarrier, std::uint32_t blocks) {
   const Call call(__builtin_return_address(0));
   const std::size_t cluster = call.block.cluster->blocks.size();
-  if (blocks == 0 || blocks >> cluster != 0)
+  if (blocks >> cluster != 0)
     refuse_copy(call.w, call.pc, fmt::format("copies to blocks {:#x} of a cluster that has {}", blocks, cluster));
-  start_load(call, box_of(call, map, x, y, to, Op::bulk_load), mbarrier, blocks);
-}
-
-void bulk_load(void* to, const void* from, std::uint32_t bytes, void* mbarrier) {
-  const Call call(__builtin_return_address(0));
-  start_load(call, contiguous(call, from, to, bytes), mbarrier, 1u << call.block.rank);
+  start_load(call, box_of(call, map, x, y, to, Op::bulk_load), mbarrier, blocks == 0 ? 1u << call.block.rank : blocks);
 }
 
 void bulk_store(const TensorMap& map, std::int32_t x, std::int32_t y, const void* from) {
   const Call call(__builtin_return_address(0));
-  start_store(call, box_of(call, map, x, y, from, Op::bulk_store));
-}
-
-void bulk_store(void* to, const void* from, std::uint32_t bytes) {
-  const Call call(__builtin_return_address(0));
-  start_store(call, contiguous(call, to, from, bytes));
+  const Box box = box_of(call, map, x, y, from, Op::bulk_store);
+  const order::Stamp by = call.order.stamp_of_group(call.lane.linear, order::bulk_of);
+  note(call, box, Op::bulk_store, {{&call.block, box, by}});
+  call.lane.bulk_stores.push_back({box, order::epoch_of(by), call.pc});
 }
 
 void commit_bulk_group() {

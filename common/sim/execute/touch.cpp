@@ -117,8 +117,7 @@ order::Access access_of(const Worker& w, Touched t) {
 
 // Whether `size` bytes of the running block's shared memory lie in one variable.
 [[gnu::always_inline]] inline bool has_room(const Worker& w, Address address, std::size_t size) {
-  const std::size_t offset = address - w.shared_begin;
-  return offset % SharedLayout::grain + size <= w.shared.room_at[offset / SharedLayout::grain];
+  return variable_of(w, address, size, w.shared_begin) != nullptr;
 }
 
 // A strong access after a fence releases what its thread did before the fence to threads that then read the value.
@@ -177,7 +176,6 @@ order::Access access_of(const Worker& w, Touched t) {
                                       bool is_volatile) {
   const hooks::ScopedIgnore ignore;
   Lane& lane = *w.lane;
-  if (is_volatile && op != Op::atomic) w.volatile_at.insert(hooks::offset_of(pc));
   if (op != Op::store) {
     if (is_volatile || op == Op::atomic || makes_again(lane, address, pc))
       notice_polling(w, address, size, op, pc, is_volatile);

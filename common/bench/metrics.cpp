@@ -1,17 +1,12 @@
-#include "common/bench/programs.hpp"
+#include "common/bench/metrics.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
-#include <regex>
 #include <sstream>
 
-#include "common/bench/counters.hpp"
-#include "common/bench/machine_code.hpp"
-#include "common/bench/metrics.hpp"
 #include "common/bench/run.hpp"
 #include "common/bench/text.hpp"
 
@@ -31,15 +26,6 @@ std::string key_of_metric(std::string_view name) {
   return "";
 }
 
-// Counts that become facts, or from which facts are computed: moves, spills, copies, never-executed instructions.
-Record recorded(const std::map<std::string, int>& tally) {
-  static const std::regex also("issue_cycles|MOV|IMAD\\.MOV\\.U32|(LDL|STL|LDGSTS|@!).*");
-  Record kept = Record::object();
-  for (const auto& [name, count] : tally)
-    if (std::ranges::count(tallied, name) > 0 || std::regex_match(name, also)) kept[name] = count;
-  return kept;
-}
-
 // The entry of a function in a record: among its kernels, or among the other kernels.
 Record& entry_of(Record& record, const std::string& function) {
   for (Record& kernel : record.at("kernels"))
@@ -52,8 +38,7 @@ Record& entry_of(Record& record, const std::string& function) {
 std::string metrics_of(Metric::Run run, std::string_view known) {
   std::vector<std::string> names;
   for (const Metric& m : metrics)
-    if ((m.run == run || m.run == Metric::both) && known.find(m.needs) != std::string_view::npos)
-      names.push_back(m.name);
+    if (m.run == run && known.find(m.needs) != std::string_view::npos) names.push_back(m.name);
   if (run == Metric::profile)
     for (const Stall& stall : stalls) names.push_back(stall_metric(stall));
   return fmt::format("{}", fmt::join(names, ","));
@@ -86,35 +71,6 @@ void add_counters(Record& record, const std::filesystem::path& ncu_csv, const st
       if (low < high) (*kernel)[group + "_range"][name] = {low, high};
     }
   }
-}
-
-void add_sass(Record& record, const std::filesystem::path& sass) {
-  const auto functions = functions_of(read_whole(sass));
-  const auto add = [](Record& entry, const std::vector<Instruction>& code) {
-    entry["sass"] = recorded(tally_of(code));
-    const Code loop = main_loop(code);
-    entry["sass_loop"] = recorded(tally_of(loop));
-    for (const auto& [place, ffma] : places_in(loop)) entry["sass_loop"][place] = ffma;
-  };
-  for (Record& kernel : record.at("kernels")) {
-    const std::string function = kernel.at("function");
-    if (!functions.contains(function))
-      throw RecordError(
-          fmt::format("{} has no {}: run cuobjdump -sass on the program that was timed", sass.string(), function));
-    add(kernel, functions.at(function));
-  }
-  if (record.contains("other_kernels"))
-    for (auto& [function, entry] : record["other_kernels"].items())
-      if (functions.contains(function)) add(entry, functions.at(function));
-}
-
-std::vector<std::string> unexplained_counters(const Record& record, const Record& counted) {
-  const auto differences = load_differences(counted.at("directory").get<std::string>());
-  std::vector<std::string> lines;
-  for (const Record& kernel : counted.at("kernels"))
-    if (const Record* entry = find_kernel(record, kernel.at("name")); entry != nullptr && entry->contains("counters"))
-      std::ranges::move(unexplained(kernel.at("tallies"), *entry, differences), std::back_inserter(lines));
-  return lines;
 }
 
 }  // namespace tile
