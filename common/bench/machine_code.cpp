@@ -72,9 +72,9 @@ std::vector<BankReads> bank_reads(Code code, bool across_loads) {
   return reads;
 }
 
-// Counts that become facts, or from which facts are computed: spills, copies, never-executed instructions.
+// Counts that become facts, or from which facts are computed: moves, spills, copies, never-executed instructions.
 Record recorded(const std::map<std::string, int>& tally) {
-  static const std::regex also("issue_cycles|(LDL|STL|LDGSTS|@!).*");
+  static const std::regex also("issue_cycles|MOV|IMAD\\.MOV\\.U32|(LDL|STL|LDGSTS|@!).*");
   Record kept = Record::object();
   for (const auto& [name, count] : tally)
     if (std::ranges::count(tallied, name) > 0 || std::regex_match(name, also)) kept[name] = count;
