@@ -275,7 +275,11 @@ void add_profiled_facts(Facts& facts, const Chapter::Profiled& profiled, const R
   facts.text(profiled.key + ".function", "measured", function);
   add_profile_facts(facts, profiled.key, part_of(entry, "profile"), sms_of(record));
   add_machine_code_facts(facts, profiled.key, entry, sms_of(record));
-  add_fields(facts, profiled.key + ".", entry, {{"registers", "/counters/registers", 0}});
+  add_fields(facts, profiled.key + ".", entry,
+             {{"registers", "/counters/registers", 0},
+              {"profile.l2_sectors_written", "/profile/l2_sectors_written", 0},
+              {"profile.dram_read_mb", "/profile/dram_read", -1, 1e-6},
+              {"profile.dram_written_mb", "/profile/dram_written", -1, 1e-6}});
 }
 
 // Files of key,value: other measurements of a chapter's programs on a GPU, each with a head that explains them.
