@@ -179,6 +179,7 @@ const MachineCodeFact of_main_loop[] = {
     {"issue_cycles", 0, [](auto& n) { return n.if_known("issue_cycles"); }},
     {"instructions_per_ffma", 3, [](auto& n) { return n("all") / n("FFMA"); }},
     {"issue_cycles_per_ffma", 3, [](auto& n) { return n.if_known("issue_cycles") / n("FFMA"); }},
+    {"copies", 0, [](auto& n) { return n("MOV") + n("IMAD.MOV.U32"); }},
     {"local", 0, [](auto& n) { return n.beginning_with("LDL") + n.beginning_with("STL"); }},
     {"async_copies", 0, [](auto& n) { return n.beginning_with("LDGSTS"); }},
     {"never_executed", 0, [](auto& n) { return n.beginning_with("@!"); }},
