@@ -43,15 +43,14 @@ Code main_loop(Code code);
 /// The registers that an instruction reads from the even and from the odd bank.
 using BankReads = std::array<int, 2>;
 
-/// The cycles in which one warp can issue an iteration of a loop whose instructions make these `reads`: one for each, and one more
-/// whenever a bank, which delivers one register per cycle, would otherwise be late by more than one. Derived from loops
-/// whose registers were chosen by hand; all but two of 42 took these cycles on an H200, plus a few for their branch.
+/// A model (notebook of chapter 18) of the cycles in which one warp can issue a loop whose instructions make these `reads`: one
+/// for each, and one more whenever a bank, which delivers one register per cycle, would otherwise be late by more than one.
 int issue_cycles(const std::vector<BankReads>& reads);
 
 /// Instructions by opcode, and "all" of them; "reuse": how many operands carry the flag .reuse; "ffma_reads_even" and
 /// "ffma_reads_odd": the registers that FFMA read from the two banks of the register file; "bank_cycles": the cycles that the busier
-/// bank or the issue slot needs, summed over groups of four instructions; "issue_cycles": see above, with operands also kept across
-/// loads from shared memory, as in those loops.
+/// bank or the issue slot needs, summed over groups of four instructions; "issue_cycles": see above, assuming
+/// that operands are also kept across loads from shared memory.
 /// A register's bank is its number's parity, and a bank delivers one register per cycle: measured, see chapter 00. An operand that
 /// the previous FFMA had in the same position and flagged .reuse is not read; a register that occurs twice is read once.
 std::map<std::string, int> tally_of(Code code);

@@ -48,10 +48,11 @@ const RunTable run_tables[] = {
       {"throttled", Column::text, "/clocks/throttled"},
       {"samples_ms", Column::numbers}}},
     {"cublas.csv", {"kernel", "problem"}, {{"samples_ms", Column::numbers, "/cublas_samples_ms"}}},
-    {"cublaslt.csv", {"kernel", "problem"}, {{"samples_ms", Column::numbers, "/lt_samples_ms"}}},
-    {"cublaslt-search.csv",
-     {"problem"},
-     {{"asked", Column::number, "/lt_search/asked"}, {"suggested", Column::number, "/lt_search/suggested"}}}};
+    {"cublaslt.csv",
+     {"kernel", "problem"},
+     {{"asked", Column::number, "/lt_search/asked"},
+      {"suggested", Column::number, "/lt_search/suggested"},
+      {"samples_ms", Column::numbers, "/lt_samples_ms"}}}};
 
 const Record* named(const Record& entries, const std::string& name) {
   const auto found = std::ranges::find_if(entries, [&](const Record& entry) { return entry.at("name") == name; });

@@ -1,14 +1,12 @@
 // bench/: timing kernels on a GPU, and the records of it. In: launchers and problems, the output of the profiler and
-// the disassembler, a program's description of itself. Out: times of kernels and cuBLAS in pairs (timing.hpp), records
-// (here), ceilings computed from counts (ceilings.hpp), errors of a record (programs.hpp). Its program is tile-record.
+// the disassembler. Out: times (timing.hpp), records (here), ceilings from counts (ceilings.hpp). Its program is tile-record.
 //
 // A record is a directory, chapters/NN-name/measured/<gpu>/:
-//   environment.json     GPU, driver, toolkit, date, clocks before and after, capacity of an SM, digests of machine code;
+//   environment.json     GPU, driver, toolkit, date, clocks before and after, digests of machine code;
 //                        registers, shared memory and blocks per SM of each kernel, in the order of the chapter
 //   runs.csv             for each kernel and problem: its times in order, and clock and power meanwhile
 //   cublas.csv           cuBLAS's times, each paired with one of that kernel
 //   cublaslt.csv         the same for the fastest algorithm that cuBLASLt suggested
-//   cublaslt-search.csv  for each problem, how many algorithms were requested of cuBLASLt, and how many it suggested
 //   metrics.csv          metrics of the profiler and the disassembler for each kernel; the chapter's rates have no kernel
 // A sweep has the same files with the prefix sweep-, a tuning has tuned-environment.json and tuned.csv. Medians, ratios
 // and throughputs are not stored: they are computed from the samples (summary_of) whenever a record is read.

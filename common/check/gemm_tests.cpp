@@ -29,8 +29,7 @@ void expect_right(const Kernel& kernel, const std::vector<Case>& cases) {
 }
 
 // A leading dimension with which most of a matrix lies more than 2^31 elements from its start: all rows but two on the
-// model, which reserves memory without using it; three quarters of them on a GPU, which needs the memory, or all but
-// two of fewer than eight.
+// model, which reserves memory without using it; three quarters of them, or all but two, on a GPU, which needs it.
 int far_ld(int rows) {
   if (machine::kind() == "model") return (1 << 30) + 40;
   return int(std::min(std::int64_t(1) << 30, (std::int64_t(1) << 33) / rows)) / 8 * 8 + 8;

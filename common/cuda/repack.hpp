@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "common/cuda/cuda.hpp"
 #include "common/cuda/machine.hpp"
@@ -47,27 +48,17 @@ __global__ void __launch_bounds__(REPACK_THREADS)
 
 /// rows x cols elements of device memory; none if an extent is 0.
 template <class T>
-class DeviceMatrix {
- public:
+struct DeviceMatrix : std::unique_ptr<T, void (*)(void*)> {
   DeviceMatrix(std::size_t rows, std::size_t cols, const char* name)
-      : data_(rows * cols == 0 ? nullptr
-                               : machine::allocate(rows * cols * sizeof(T), sizeof(T), name)) {
-    if (data_ != nullptr) machine::declare_matrix(data_, 0, rows, cols, cols);
+      : std::unique_ptr<T, void (*)(void*)>(nullptr, machine::release) {
+    if (rows * cols == 0) return;
+    this->reset(static_cast<T*>(machine::allocate(rows * cols * sizeof(T), sizeof(T), name)));
+    machine::declare_matrix(this->get(), 0, rows, cols, cols);
   }
-  ~DeviceMatrix() {
-    if (data_ != nullptr) machine::release(data_);
-  }
-  DeviceMatrix(const DeviceMatrix&) = delete;
-  DeviceMatrix& operator=(const DeviceMatrix&) = delete;
-  T* get() const { return static_cast<T*>(data_); }
-
- private:
-  void* data_;
 };
 
 /// A matrix as TMA can read it: its transpose, or itself, copied only if its rows do not all
-/// begin at multiples of 16 bytes. Copied anew in each run, because the caller may have changed
-/// the elements.
+/// begin at multiples of 16 bytes. Each run copies, because the elements may have changed.
 template <bool TRANSPOSE>
 class Repacked {
  public:

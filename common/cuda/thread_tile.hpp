@@ -1,9 +1,7 @@
 // The parts of a kernel that chapters 08 to 13 teach and chapters 14 to 19 share: which elements
 // of a block tile a thread computes, its multiply-adds of one k-step, and the epilogue.
-//
-// `Config` says BM x BN of the block tile, WM x WN of a warp tile, and ROWS = WM / 4 by
-// COLS = WN / 8 accumulators per thread: the 32 lanes form 4 rows of 8, and each lane has 4 x 4
-// elements in every warp subtile of 16 x 32.
+// `Config` says BM x BN of the block tile and WM x WN of a warp tile, whose 32 lanes form 4 rows
+// of 8; each lane has 4 x 4 elements in every warp subtile of 16 x 32.
 #pragma once
 
 #include "common/cuda/cuda.hpp"

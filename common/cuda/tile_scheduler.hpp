@@ -1,5 +1,4 @@
-// Which work a persistent block does, and how blocks that split a block tile along K combine
-// their partials (chapter 17).
+// Which work a persistent block does, and how blocks combine their partials (chapter 17).
 #pragma once
 
 #include <algorithm>
@@ -44,17 +43,14 @@ struct TileScheduler {
 /// Iterates over the work of a block: first its work unit, which may reach over several block
 /// tiles, then whole block tiles.
 struct WorkTileIterator {
-  int at, end;               // of the work unit
-  int whole;                 // the next whole block tile
-  int tile, k_begin, k_end;  // the current work tile: k-tiles k_begin to k_end - 1
+  int at, end;                           // of the work unit
+  int whole;                             // the next whole block tile
+  int tile = 0, k_begin = 0, k_end = 0;  // the work tile: k-tiles k_begin to k_end - 1
 
   constexpr __host__ __device__ WorkTileIterator(const TileScheduler& s, int block)
       : at(s.begin_of(s.unit_of(block))),
         end(s.begin_of(s.unit_of(block) + 1)),
-        whole(s.split_tiles + block),
-        tile(0),
-        k_begin(0),
-        k_end(0) {}
+        whole(s.split_tiles + block) {}
 
   /// Advances to the next work tile; false if there is none.
   constexpr __host__ __device__ bool next(const TileScheduler& s) {
@@ -108,15 +104,13 @@ struct Fixup {
   int* ready;        // by block: 1 from when its partials are stored until they are read
 };
 
-/// Which word of a float4 of partials holds accumulator n of four. SWAPPED: second, first,
-/// fourth, third (chapter 18).
+/// Which word of a float4 of partials holds accumulator n of four. SWAPPED: see chapter 18.
 template <bool SWAPPED>
 constexpr __host__ __device__ int word_of(int n) {
   return SWAPPED ? n ^ 1 : n;
 }
 
-/// Stores this block's partials and sets its flag. All of the THREADS threads call it; their
-/// warps use named barrier 1.
+/// Stores this block's partials and sets its flag. All THREADS call it; named barrier 1.
 template <int THREADS, bool SWAPPED, int ROWS, int COLS>
 __device__ __forceinline__ void store_partials(const float (&acc)[ROWS][COLS],
                                                const Fixup& fixup) {
