@@ -19,8 +19,7 @@ constexpr __host__ __device__ Position warp_tile_of(int thread) {
   const int warpId = thread / 32, warpsN = Config::BN / Config::WN;
   return {warpId / warpsN * Config::WM, warpId % warpsN * Config::WN};
 }
-/// Where a thread's elements begin in a warp subtile. Lanes 2n and 2n + 1 are one above the
-/// other (chapter 09).
+/// Where a thread's elements begin in a warp subtile (lanes 2n and 2n + 1: chapter 09).
 constexpr __host__ __device__ Position thread_tile_of(int thread) {
   const int laneId = thread % 32;
   return {4 * (laneId / 16 * 2 + laneId % 2), 4 * (laneId / 2 % 8)};
