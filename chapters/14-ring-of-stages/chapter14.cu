@@ -20,8 +20,8 @@ namespace {
 namespace ptx = tile::ptx;
 
 // [snippet ring]
-// The ring by itself, around chapter 03's kernel: a tile of 32 x 32 elements of C, one for each
-// of 1024 threads. Tiles are whole, alpha is 1 and beta is 0.
+// The ring by itself, around chapter 03's kernel: a tile of 32 x 32 elements of C, one for
+// each of 1024 threads. Tiles are whole, alpha is 1 and beta is 0.
 template <int STAGES>
 __global__ void __launch_bounds__(1024)
     sgemm_small_ring(int K, const float* A, int lda, const float* B, int ldb, float* C,
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(1024)
                           &B[std::size_t(bkIdx + threadRow) * ldb + col]);
     }
     ptx::
-        cp_async_commit_group();  // a group of two copies, or an empty one after the last k-tile
+        cp_async_commit_group();  // two copies, or none after the last k-tile
   };
 
   for (int k_tile = 0; k_tile < STAGES - 1; ++k_tile) start_copies(k_tile);

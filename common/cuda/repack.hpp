@@ -14,8 +14,8 @@ namespace tile {
 constexpr int REPACK_TILE = 64, REPACK_THREADS = 256;  // a block copies 64 x 64 elements
 
 /// Copies rows x cols elements, transposed or not, to rows that are aligned to 16 bytes. A
-/// thread moves 4 x 4 elements through registers; a warp, 16 rows of 32. Grid: a block for each
-/// 64 x 64 elements, along the columns first. Elements that pad a row are zero.
+/// thread moves 4 x 4 elements through registers; a warp, 16 rows of 32. Grid: a block for
+/// each 64 x 64 elements, along the columns first. Elements that pad a row are zero.
 template <bool TRANSPOSE>
 __global__ void __launch_bounds__(REPACK_THREADS)
     repack(int rows, int cols, const float* from, int ldFrom, float* to, int ldTo) {
