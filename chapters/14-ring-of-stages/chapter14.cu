@@ -40,8 +40,7 @@ __global__ void __launch_bounds__(1024)
       ptx::cp_async_ca<4>(&Bs[stage][threadRow][threadCol],
                           &B[std::size_t(bkIdx + threadRow) * ldb + col]);
     }
-    ptx::
-        cp_async_commit_group();  // two copies, or none after the last k-tile
+    ptx::cp_async_commit_group();  // two copies, or none after the last k-tile
   };
 
   for (int k_tile = 0; k_tile < STAGES - 1; ++k_tile) start_copies(k_tile);

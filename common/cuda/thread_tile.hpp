@@ -1,7 +1,7 @@
-// The parts of a kernel that chapters 08 to 13 teach and chapters 14 to 19 share: which
-// elements of a block tile a thread computes, its multiply-adds of one k-step, and the epilogue.
-// `Config` says BM x BN of the block tile and WM x WN of a warp tile, whose 32 lanes form 4 rows
-// of 8; each lane has 4 x 4 elements in every warp subtile of 16 x 32.
+// What chapters 08 to 13 teach and chapters 14 to 19 share: which elements of a block tile a
+// thread computes, its multiply-adds of one k-step, and the epilogue. `Config` says BM x BN of
+// the block tile and WM x WN of a warp tile, whose 32 lanes form 4 rows of 8; each lane has
+// 4 x 4 elements in every warp subtile of 16 x 32.
 #pragma once
 
 #include "common/cuda/cuda.hpp"
@@ -32,8 +32,8 @@ constexpr __host__ __device__ int col_of(int j) { return j / 4 * 32 + j % 4; }
 
 // [snippet operands]
 /// Loads a thread's operands of one k-step. As and Bs point to the thread's first element in
-/// its row of the A tile (transposed) and of the B tile. The loads of B come between those of A:
-/// the order changes which registers ptxas assigns (chapter 18).
+/// its row of the A tile (transposed) and of the B tile. The loads of B come between those
+/// of A: the order changes which registers ptxas assigns (chapter 18).
 template <int ROWS, int COLS>
 __device__ __forceinline__ void load_operands(const float* As, const float* Bs,
                                               float (&regM)[ROWS], float (&regN)[COLS]) {
