@@ -256,7 +256,6 @@ struct Config : Choices {
 };
 // [/snippet config]
 
-// [snippet maps]
 struct Position {
   int row, col;
 };
@@ -328,9 +327,7 @@ template <class C>
 constexpr __host__ __device__ int nth_of_quad(int n) {
   return C::PAIRS == Pairs::swapped ? n ^ 1 : n;
 }
-// [/snippet maps]
 
-// [snippet plan]
 // What there is to do: tiles of C, each in so many rounds along K, BK deep. Tiles that all
 // blocks share, they share by rounds.
 struct Plan {
@@ -417,9 +414,7 @@ constexpr __host__ __device__ Position place_of_tile(const Plan& plan, int tile)
   const int within = tile - before * plan.tilesN;
   return {before + within % height, within / height};
 }
-// [/snippet plan]
 
-// [snippet transpose]
 // What copies in bulk cannot take as it lies is copied once more, in squares: a block each,
 // down the columns of squares.
 constexpr int SQUARE = 64, MOVERS = 256;
@@ -510,9 +505,7 @@ __global__ void __launch_bounds__(MOVERS)
         store_column(square, A, first, k, quad);
   }
 }
-// [/snippet transpose]
 
-// [snippet multiply]
 template <class C>
 __device__ __forceinline__ void multiply(float (&acc)[C::ROWS][C::COLS], int i, float a,
                                          const float (&regN)[C::COLS]) {
@@ -522,7 +515,6 @@ __device__ __forceinline__ void multiply(float (&acc)[C::ROWS][C::COLS], int i, 
     acc[i][j] += a * regN[j];
   }
 }
-// [/snippet multiply]
 
 // Stores a thread's results, the first of which lies at (row, col) of C.
 template <class Config, bool WHOLE>
@@ -559,7 +551,6 @@ __device__ __forceinline__ void store_results(const float (&acc)[Config::ROWS][C
   if constexpr (!WHOLE) __syncwarp();
 }
 
-// [snippet hand-over]
 // Sums of a stretch that does not begin its tile, for the block whose stretch does: one place
 // for each block.
 struct HandOver {
@@ -644,9 +635,7 @@ __device__ __forceinline__ void take_over_together(float (&acc)[C::ROWS][C::COLS
   for (int n = first; plan.first_round_of(n) < behind; ++n)
     add_sums<C>(acc, handOver, share_of(plan, n));
 }
-// [/snippet hand-over]
 
-// [snippet through-registers]
 // A where it lies, for threads that load it.
 struct Matrix {
   const float* first;
@@ -713,9 +702,7 @@ __device__ __forceinline__ void copy_through_registers(const Matrix& A,
   }
   copy(tile, 0);  // what nobody multiplies
 }
-// [/snippet through-registers]
 
-// [snippet signature]
 // WHOLE: tiles of C are whole and its float4s begin at multiples of 16 bytes.
 template <class Config, bool WHOLE>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
@@ -732,9 +719,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   // Of these STAGES are used. Both arrays together take 1 KB, so that the stages begin at a
   // multiple of it.
   __shared__ std::uint64_t full[Config::BARRIERS], empty[Config::BARRIERS];
-  // [/snippet signature]
 
-  // [snippet barriers]
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < STAGES; ++stage) {
       // the thread that copies, and its bytes; each warp that brings A through registers
@@ -746,9 +731,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     ptx::fence_mbarrier_init();
   }
   __syncthreads();  // the mbarriers are there
-  // [/snippet barriers]
 
-  // [snippet producer]
   if (threadIdx.x >= Config::CONSUMERS) {
     if constexpr (Config::REALLOCATED) ptx::setmaxnreg_dec<Config::FEWER_REGISTERS>();
     if constexpr (Config::THROUGH_REGISTERS) {
@@ -786,9 +769,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       return;
     }
   }
-  // [/snippet producer]
 
-  // [snippet operands]
   if constexpr (Config::REALLOCATED) ptx::setmaxnreg_inc<Config::MORE_REGISTERS>();
   const auto [warpRow, warpCol] = warp_tile_of<Config>(int(threadIdx.x));
   const auto [threadRow, threadCol] = first_result_of<Config>(int(threadIdx.x));
@@ -849,8 +830,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
              : k % 4 == 2 ? quads[i].z
                           : quads[i].w;
   };
-  // [/snippet operands]
-  // [snippet main-loop]
   int offset = 0;  // of the stage, in bytes
   std::uint64_t *come = full, *read = empty;
   unsigned parity = 0;
@@ -892,9 +871,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
         }
       }
     }
-    // [/snippet main-loop]
 
-    // [snippet piece]
     if constexpr (Config::TAKE_OVER == TakeOver::never)
       if (plan.shared > 0) {
         store_sums<Config>(acc, handOver);
@@ -917,7 +894,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     store_results<Config, WHOLE>(acc, tile.row * BM + warpRow + threadRow,
                                  tile.col * BN + warpCol + threadCol, M, N, alpha, beta, C,
                                  ldc);
-    // [/snippet piece]
   }
 }
 
@@ -1393,7 +1369,6 @@ class Shared {
   Memory<int> ready_;
 };
 
-// [snippet prepare]
 // What a launch needs besides the operands: the plan, tensor maps, room for copies and for
 // sums that are handed over.
 template <class Config, bool WHOLE>
@@ -1454,7 +1429,6 @@ class Tma : public tile::BoundKernel {
   SourceOfA<Config> sourceA_;
   CUtensorMap mapB_;
 };
-// [/snippet prepare]
 
 // [snippet launch]
 // Rows and columns are counted by int, also those of the last tile that lie outside.
