@@ -1,7 +1,7 @@
 # Bandwidth at each problem: TB/s of the fastest kernel, and its ratio to the stronger cuBLAS; at the top the copy of chapter 00.
 # Arguments: the chapter's facts.tsv, out, and the program that gathers the data.
 out = ARG2
-data = '< awk -f '.ARG3.' '.system('dirname '.ARG1).'/../00/facts.tsv '.ARG1
+data = '< awk -f "'.ARG3.'" "'.system('dirname "'.ARG1.'"').'/../00/facts.tsv" "'.ARG1.'"'
 set datafile separator "\t"
 stats data using 2 nooutput
 rows = STATS_records
