@@ -1,5 +1,5 @@
 // Search: the index is TILE_SEARCH, an entry for each section and each word that is defined, and lunr finds in it. Titles come first, and what explains a word before
-// exercises on it; where a word is found in a program alone, it is shown as such. Arrow keys choose a result, Enter opens it, Escape or a
+// sections that use it, such as exercises; where a word is found in a program alone, it is shown as such. Arrow keys choose a result, Enter opens it, Escape or a
 // click elsewhere closes the list.
 "use strict";
 
@@ -17,6 +17,7 @@ const TileSearch = (() => {
   // The page of all claims repeats what chapters say.
   const isCollected = (entry) => entry.page === "claims.html";
   const isNotebook = (entry) => entry.page.startsWith("notebook");  // after the chapters
+  const afterIdea = new Set(["Correctness", "What changed", "Limits", "Break it", "Exercises", "Reproduce"]);  // sections that use its words
 
   // Names of a program are one word each, and so are texts with a hyphen: "double-buffering" is two.
   function build() {
@@ -27,7 +28,7 @@ const TileSearch = (() => {
       this.field("text");
       this.field("code", { boost: 0.5 });
       TILE_SEARCH.forEach((entry, at) =>
-        this.add({ ...entry, at }, { boost: entry.title === "Exercises" || isCollected(entry) || isNotebook(entry) ? 0.5 : 1 }));
+        this.add({ ...entry, at }, { boost: afterIdea.has(entry.title) || isCollected(entry) || isNotebook(entry) ? 0.5 : 1 }));
     });
   }
 

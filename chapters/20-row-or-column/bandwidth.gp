@@ -7,7 +7,7 @@ stats data using 2 nooutput
 rows = STATS_records
 longest = STATS_max
 height = 78.0 + 33 * rows
-set terminal svg size 500,height dynamic font "inherit,16" noenhanced
+set terminal svg size 440,height dynamic font "inherit,16" noenhanced
 set output out
 set border 2 lc rgb "#090909"
 set tics textcolor rgb "#010101" nomirror out
