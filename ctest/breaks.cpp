@@ -146,9 +146,28 @@ std::vector<Definition> definitions_in(const std::vector<tokens::Token>& all) {
   return found;
 }
 
+// A registration, in one line, without what only the chapter's report uses.
+std::string only_for_tests(At at, const At end) {
+  static const std::set<std::string> needed{"number", "title", "kernels", "counted", "sizes", "extension"};
+  std::string result, argument;
+  int depth = 0;
+  for (; at != end; ++at) {
+    depth += (at->is("(") || at->is("{")) - (at->is(")") || at->is("}"));
+    if (!(depth == 1 && at->is(",")) && !(depth == 0 && at->is(")"))) {
+      argument += at->counts() ? at->text : " ";
+      continue;
+    }
+    const auto name = argument.find('.') + 1;
+    if (result.empty() || needed.contains(argument.substr(name, argument.find(' ', name) - name)))
+      result += (result.empty() ? "" : ",") + argument;
+    argument.clear();
+  }
+  return result + ") namespace {";
+}
+
 // The program with one of its tests, or with none if `name` is ""; line numbers stay. Most of the time goes into compiling kernels
-// that other tests launch, so if the test is one of the chapter's own and does not use the registered kernels, none are registered,
-// and the rest of the file is in an anonymous namespace, where unused functions cost nothing.
+// that other tests launch, so if the test is one of the chapter's own and does not use the registered kernels, none are registered.
+// The rest of the file is in an anonymous namespace, where unused functions cost nothing.
 std::string with_one_test(const std::string& text, const std::string& name) {
   const auto all = tokens::of(text);
   const auto definitions = definitions_in(all);
@@ -165,17 +184,19 @@ std::string with_one_test(const std::string& text, const std::string& name) {
   for (const Definition& d : definitions) {
     copy_to(d.begin);
     const bool registration = d.begin->is("TILE_CHAPTER");
-    if (registration ? !alone : d.begin->is("TEST_CASE") ? !name.empty() && d.test == name : !is_own) {
+    if (!registration && (d.begin->is("TEST_CASE") ? !name.empty() && d.test == name : !is_own)) {
       copy_to(d.end);
       continue;
     }
     if (registration)
       result +=
-          R"(TILE_CHAPTER(.number = 0, .title = "", .kernels = {}, .counted = {1, 1, 1}, .sizes = {}) namespace {)";
+          alone
+              ? R"(TILE_CHAPTER(.number = 0, .title = "", .kernels = {}, .counted = {1, 1, 1}, .sizes = {}) namespace {)"
+              : only_for_tests(d.begin, d.end);
     for (; at != d.end; ++at) result.append(std::size_t(std::ranges::count(at->text, '\n')), '\n');
   }
   copy_to(all.end());
-  return result + (alone ? "}\n" : "");
+  return result + "}\n";
 }
 
 // --- what a test finds ----------------------------------------------------------------------------------------------
@@ -337,9 +358,8 @@ Result result_of(const Experiment& e, const Build& b) {
   if (!e.file.empty())
     for (fs::path root = b.source.parent_path(); !fs::exists(header = root / e.file); root = root.parent_path())
       if (root == root.parent_path()) throw std::runtime_error("no file " + e.file);
-  std::string depends =
-      std::regex_replace(b.beside(".result").string() + ": " + b.source.string(), std::regex(" (?!/)"), "\\ ");
-  if (!e.file.empty()) depends += " " + header.string();
+  std::string depends = b.beside(".result").string() + ": " + b.source.string() + " " + header.string();
+  depends = std::regex_replace(depends, std::regex(" (?=[^/])"), "\\ ");
   fs::remove(headers);
   const auto try_out = [&]() -> Result {
     const std::string text = edited(source, e.file.empty() ? "" : read_text(header), e);

@@ -263,10 +263,11 @@ def browser_test(browser, book):
     for page in pages:
         if "source" in page.relative_to(book).parts:
             continue
+        browser.media("light")
+        browser.width(400)
+        browser.open(page)
         for width in (400, 1400):
             browser.width(width)
-            browser.media("light")
-            browser.open(page)
             papers = set()
             for scheme in ("dark", "light") if width == 1400 else ("light",):  # colours do not depend on the width
                 browser.media(scheme)

@@ -141,11 +141,11 @@ TEST_CASE("an impossible tensor map is rejected with one line") {
                 1},
         Refused{{0, 64, 64, 8, 32}, "at least one row"},
         Refused{{16, 65, 64, 8, 32}, "less than the number of columns"},
-        Refused{{16, 62, 62, 8, 32}, "248 bytes after the one before, which must be a multiple of 16"},
-        Refused{{16, 64, std::int64_t(1) << 38, 8, 32}, "must be less than 2^40"},
+        Refused{{16, 62, 62, 8, 32}, "the bytes of a row, ld elements, must be a multiple of 16"},
+        Refused{{16, 64, std::int64_t(1) << 38, 8, 32}, "less than 2^40 bytes"},
         Refused{{16, 64, 64, 257, 32}, "1 to 256"}, Refused{{16, 64, 64, 8, 0}, "1 to 256"},
-        Refused{{16, 64, 64, 8, 30}, "120 bytes, which must be a multiple of 16"},
-        Refused{{16, 64, 64, 8, 64, tile::Swizzle::bytes128}, "256 bytes, but a swizzle of 128 bytes needs as many"}})
+        Refused{{16, 64, 64, 8, 30}, "the bytes of a row of the box must be a multiple of 16"},
+        Refused{{16, 64, 64, 8, 64, tile::Swizzle::bytes128}, "as many bytes as the span of the swizzle"}})
     CHECK_THROWS_WITH_AS(make(offset, matrix), doctest::Contains(why), std::invalid_argument);
 }
 

@@ -262,8 +262,8 @@ TEST_CASE("a matrix that TMA cannot take has no tensor map, and one line says wh
       (it + "128, in boxes of 16 x 128: it must begin at a multiple of 16 bytes").c_str(),
       std::invalid_argument);
   CHECK_THROWS_WITH_AS(map(x, 130, 128),
-                       (it + "130, in boxes of 16 x 128: a row begins 520 bytes after the one "
-                             "before, which must be a multiple of 16")
+                       (it + "130, in boxes of 16 x 128: the bytes of a row, ld elements, "
+                             "must be a multiple of 16")
                            .c_str(),
                        std::invalid_argument);
   CHECK_THROWS_WITH_AS(

@@ -71,8 +71,8 @@ __device__ __forceinline__ void cp_async_bulk_wait_group_read() {
 // [snippet registers]
 /// setmaxnreg.inc: raises the registers of each thread of the warpgroup (four warps, the
 /// first a multiple of four) to REGISTERS; waits until the block has enough free. Compiles
-/// to nothing for architectures other than 90a, the only one with this instruction. PTX ISA,
-/// "setmaxnreg".
+/// to nothing for architectures other than 90a; of later ones, those with an "a" have it too.
+/// PTX ISA, "setmaxnreg".
 template <int REGISTERS>
 __device__ __forceinline__ void setmaxnreg_inc() {
   static_assert(REGISTERS >= 24 && REGISTERS <= 256 && REGISTERS % 8 == 0,

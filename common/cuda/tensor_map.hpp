@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <stdexcept>
 #include <string>
 
@@ -32,28 +33,26 @@ struct BoxedMatrix {
 /// tensor map. The rules are those of cuTensorMapEncodeTiled, and one more: a swizzled box is as
 /// wide as the span, because the layout of narrower ones is not documented.
 inline void require_encodable(const void* base, TensorElement element, const BoxedMatrix& m) {
-  const int size = size_of(element), box_row_bytes = m.box_cols * size;
-  const std::int64_t row_bytes = m.ld * size;
-  const auto text = [](std::int64_t number) { return std::to_string(number); };
-  const auto require = [&](bool holds, const std::string& why) {
-    if (!holds)
-      throw std::invalid_argument("a tensor map of " + text(m.rows) + " x " + text(m.cols) +
-                                  " elements, ld " + text(m.ld) + ", in boxes of " +
-                                  text(m.box_rows) + " x " + text(m.box_cols) + ": " + why);
-  };
-  require(m.rows >= 1 && m.cols >= 1, "it needs at least one row and one column");
-  require(m.ld >= m.cols, "the leading dimension is less than the number of columns");
-  require(reinterpret_cast<std::uintptr_t>(base) % 16 == 0,
-          "it must begin at a multiple of 16 bytes");
-  const std::string row = "a row begins " + text(row_bytes) + " bytes after the one before";
-  require(row_bytes % 16 == 0, row + ", which must be a multiple of 16");
-  require(row_bytes < std::int64_t(1) << 40, row + ", which must be less than 2^40");
-  require(std::min(m.box_rows, m.box_cols) >= 1 && std::max(m.box_rows, m.box_cols) <= 256,
-          "each extent of a box must be 1 to 256");
-  const std::string box_row = "a row of the box has " + text(box_row_bytes) + " bytes";
-  require(box_row_bytes % 16 == 0, box_row + ", which must be a multiple of 16");
-  require(m.swizzle == Swizzle::none || box_row_bytes == int(m.swizzle),
-          box_row + ", but a swizzle of " + text(int(m.swizzle)) + " bytes needs as many");
+  const std::int64_t row = m.ld * size_of(element), box_row = m.box_cols * size_of(element);
+  const char* const rule =
+      m.rows < 1 || m.cols < 1 ? "it needs at least one row and one column"
+      : m.ld < m.cols          ? "the leading dimension is less than the number of columns"
+      : reinterpret_cast<std::uintptr_t>(base) % 16 != 0
+          ? "it must begin at a multiple of 16 bytes"
+      : row % 16 != 0 ? "the bytes of a row, ld elements, must be a multiple of 16"
+      : row >= std::int64_t(1) << 40 ? "a row, of ld elements, must have less than 2^40 bytes"
+      : std::min(m.box_rows, m.box_cols) < 1 || std::max(m.box_rows, m.box_cols) > 256
+          ? "each extent of a box must be 1 to 256"
+      : box_row % 16 != 0 ? "the bytes of a row of the box must be a multiple of 16"
+      : m.swizzle != Swizzle::none && box_row != int(m.swizzle)
+          ? "a row of the box must have as many bytes as the span of the swizzle"
+          : nullptr;
+  if (rule == nullptr) return;
+  char numbers[160];
+  std::snprintf(numbers, sizeof numbers,
+                "a tensor map of %d x %d elements, ld %lld, in boxes of %d x %d: ", m.rows,
+                m.cols, static_cast<long long>(m.ld), m.box_rows, m.box_cols);
+  throw std::invalid_argument(std::string(numbers) + rule);
 }
 
 namespace machine {

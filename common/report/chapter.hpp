@@ -24,6 +24,10 @@
 #include "common/check/traced.hpp"
 #endif
 
+// Compiled once, in main.cpp: they take as long as a kernel.
+extern template class std::vector<tile::Kernel>;
+extern template tile::Kernel& std::vector<tile::Kernel>::emplace_back(tile::Kernel&&);
+
 namespace tile {
 
 struct Options;
@@ -74,7 +78,7 @@ struct Chapter {
   std::vector<int> sizes;  ///< cubes that ./tile bench times
   /// Names for formulas in the prose, []{.predicted is="(BM + BN) * BK / NUM_THREADS"}, which may also use published
   /// figures of GPUs.
-  std::vector<std::pair<std::string, double>> constants{};
+  std::vector<std::pair<const char*, double>> constants{};
   void (*predict)(Facts&) = nullptr;           ///< predictions that need a loop or a search
   void (*measure_rates)(RateSink&) = nullptr;  ///< GPU only
   void (*profile)() = nullptr;                 ///< GPU only: also run under a profiler, once
@@ -92,6 +96,7 @@ struct Chapter {
   std::vector<Rate> rates{};
   Baseline baseline = Baseline::gemm_ex;  ///< the baseline of ./tile bench
   Extension extension{};
+  ~Chapter();
 };
 
 /// The chapter of this program. Defined once per program, by TILE_CHAPTER.

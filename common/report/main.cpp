@@ -12,6 +12,10 @@
 
 #include "common/report/options.hpp"
 
+template class std::vector<tile::Kernel>;
+template tile::Kernel& std::vector<tile::Kernel>::emplace_back(tile::Kernel&&);
+tile::Chapter::~Chapter() = default;
+
 namespace tile {
 namespace {
 
