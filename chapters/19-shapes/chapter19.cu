@@ -4,26 +4,27 @@
 // shapes? Idea: smaller block tiles, splits along K, copies word by word where rows begin
 // anywhere, no tiles for a row or a column, and a cost model that chooses.
 // Previous chapter: 18. This program still has the form of the first edition: its large
-// kernel is chapter 18's, with the experiments of chapters 15 to 18 as its variants.
+// kernel is chapter 18's.
 //
 // Build, run, verify:   ./tile run 19      ctest --preset model -R chapter19
 #include <algorithm>
+#include <array>
 #include <climits>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
+#include <fstream>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 
-#include "chapters/19-shapes/standard_error.hpp"
 #include "chapters/19-shapes/sweep.hpp"
 #include "common/check/operands.hpp"
 #include "common/cuda/machine.hpp"
-#include "common/cuda/ptx.hpp"
 #include "common/cuda/ptx_bulk.hpp"
-#include "common/cuda/tensor_map.hpp"
+#include "common/cuda/repack.hpp"
+#include "common/cuda/tile_scheduler.hpp"
 #include "common/report/chapter.hpp"
 #if TILE_ON_GPU
 #include "common/bench/timing.hpp"
@@ -32,6 +33,7 @@
 namespace {
 
 namespace ptx = tile::ptx;
+using tile::Position;
 
 // [snippet config]
 // What copies in bulk find of A.
@@ -40,29 +42,6 @@ enum class FromA {
   rows,        // A itself: steps of a row of A lie side by side in shared memory as well
   registers    // nothing: the warps that copy load A, and store it transposed
 };
-// Which tiles a block computes.
-enum class Schedule {
-  // one block an SM: a share of the tiles that do not come out even, and of one more for each
-  // block, and then whole tiles
-  shared,
-  whole,  // one block an SM: whole tiles
-  single  // one tile, and there are as many blocks
-};
-// Whose registers a warp has.
-enum class Registers {
-  reallocated,  // the warps that multiply have those that the warps that copy give back
-  equal         // all warps have as many
-};
-// The order in which a thread loads its operands of a step.
-enum class Loads { halves, B_second, three_first, A_first };
-// Whether a warp's threads are told to go on together behind what one of them did alone.
-enum class Warps { together, apart };
-// How a float4 of sums lies in memory when a block hands it to another.
-enum class Pairs {
-  swapped,  // second, first, fourth, third: with these ptxas chose better registers
-  straight
-};
-
 // How a block takes over what others have of its tile.
 enum class TakeOver {
   in_turn,   // it waits for one, adds, and waits for the next
@@ -70,74 +49,31 @@ enum class TakeOver {
   never      // all hand over, and a kernel that follows adds
 };
 
-// The chapter's kernel.
+// Chapter 18's kernel.
 struct Large {
   // rows and columns of C per block, depth of a round along K
   static constexpr int BM = 256, BN = 128, BK = 16;
   static constexpr int WM = 64, WN = 64;  // rows and columns of C per warp
   static constexpr int STAGES = 6;        // rounds that shared memory has room for
-  static constexpr int COPY_WARPS = 4;  // one of them copies; registers move in fours of warps
-  static constexpr int BLOCKS = 1;      // that an SM has room for
+  // One of them copies. Where they are four, they give registers to the warps that multiply.
+  static constexpr int COPY_WARPS = 4;
+  static constexpr int BLOCKS = 1;  // that an SM has room for
   // where they are reallocated, of a thread that multiplies, and of one that does not
   static constexpr int MORE_REGISTERS = 240;
   static constexpr int FEWER_REGISTERS = 24;
-  static constexpr int BAND = 8;  // rows of tiles in a band: blocks go down its columns
   // of a tile, on average: the block that stores it takes the others over one by one
-  static constexpr int MOST_SHARES = 8;
+  static constexpr int MAX_SPLITS = 8;
   // of a share along K: for less, another block is not worth its hand-over
   static constexpr int MIN_DEPTH = 128;
   static constexpr FromA FROM_A = FromA::transposed;
-  static constexpr Schedule SCHEDULE = Schedule::shared;
-  static constexpr Registers REGISTERS = Registers::reallocated;
-  static constexpr Pairs PAIRS = Pairs::swapped;
-  static constexpr Loads LOADS = Loads::halves;
-  static constexpr Warps WARPS = Warps::together;
   static constexpr TakeOver TAKE_OVER = TakeOver::in_turn;
-  using Ragged = Large;  // who computes what is not in whole tiles
+  static constexpr bool SINGLE_TILE = false;  // a block for each tile, which no two share
 };
 
 // The others, each by what is not as in this one.
-struct Straight : Large {
-  static constexpr Pairs PAIRS = Pairs::straight;
-};
-struct Apart : Large {
-  static constexpr Warps WARPS = Warps::apart;
-};
-struct LoadsB : Large {
-  static constexpr Loads LOADS = Loads::B_second;
-};
-struct LoadsThree : Large {
-  static constexpr Loads LOADS = Loads::three_first;
-};
-struct Bk8 : Large {
-  static constexpr int BK = 8, STAGES = 12;
-  static constexpr Loads LOADS = Loads::three_first;
-};
-struct Bk12 : Large {
-  static constexpr int BK = 12, STAGES = 8;
-};
-struct RowsOfA : Large {
-  static constexpr FromA FROM_A = FromA::rows;
-};
 struct ThroughRegisters : Large {
   static constexpr FromA FROM_A = FromA::registers;
   static constexpr int MORE_REGISTERS = 224, FEWER_REGISTERS = 56;
-  using Ragged = ThroughRegisters;
-};
-struct WholeTiles : Large {
-  static constexpr Schedule SCHEDULE = Schedule::whole;
-};
-struct SingleTile : Large {
-  static constexpr Schedule SCHEDULE = Schedule::single;
-};
-struct EqualRegisters : Large {
-  static constexpr Registers REGISTERS = Registers::equal;
-};
-struct Stages3 : Large {
-  static constexpr int STAGES = 3;
-};
-struct Stages2 : Large {
-  static constexpr int STAGES = 2;
 };
 // For smaller problems: smaller tiles, so that more blocks share the work, and more than one
 // block an SM.
@@ -145,58 +81,47 @@ struct Small : Large {
   static constexpr int BM = 64, BN = 64, WM = 32, WN = 32, STAGES = 8, COPY_WARPS = 1,
                        BLOCKS = 3;
   static constexpr FromA FROM_A = FromA::rows;
-  static constexpr Registers REGISTERS = Registers::equal;
   static constexpr TakeOver TAKE_OVER = TakeOver::together;
-  static constexpr int MOST_SHARES = 16;
-  using Ragged = Small;
+  static constexpr int MAX_SPLITS = 16;
 };
 // The same, twice as wide, and two blocks an SM.
 struct Medium : Small {
   static constexpr int BN = 128, WN = 64, BLOCKS = 2;
-  using Ragged = Medium;
 };
 // A is transposed before: by the copy that it needs anyhow, where its rows do not begin at
 // multiples of 16 bytes, and where the product is large beside it.
 struct SmallTransposed : Small {
   static constexpr FromA FROM_A = FromA::transposed;
   static constexpr TakeOver TAKE_OVER = TakeOver::in_turn;
-  using Ragged = SmallTransposed;
 };
 struct MediumTransposed : Medium {
   static constexpr int STAGES = 5, BLOCKS = 3;
   static constexpr FromA FROM_A = FromA::transposed;
   static constexpr TakeOver TAKE_OVER = TakeOver::in_turn;
-  using Ragged = MediumTransposed;
 };
 // For few results and a long K: every tile in as many shares as the GPU has room for.
 struct SplitK : Small {
   static constexpr TakeOver TAKE_OVER = TakeOver::never;
   static constexpr int MIN_DEPTH = 64;
-  using Ragged = SplitK;
 };
 // For few rows: B is read once by them all.
 struct Thin : Small {
-  static constexpr int BM = 16, BN = 256, WM = 16, WN = 64, STAGES = 4, MOST_SHARES = 8;
-  using Ragged = Thin;
+  static constexpr int BM = 16, BN = 256, WM = 16, WN = 64, STAGES = 4, MAX_SPLITS = 8;
 };
 // For few columns: A is read once by them all.
 struct Narrow : Small {
-  static constexpr int BM = 128, BN = 32, STAGES = 6, MOST_SHARES = 8;
-  using Ragged = Narrow;
+  static constexpr int BM = 128, BN = 32, STAGES = 6, MAX_SPLITS = 8;
 };
 // Chapter 14's, for what copies in bulk do not take.
 struct Fallback : Large {
   static constexpr int BM = 128, BN = 256, BK = 8, STAGES = 3, COPY_WARPS = 0;
-  static constexpr Schedule SCHEDULE = Schedule::single;
-  static constexpr Registers REGISTERS = Registers::equal;
-  using Ragged = Fallback;
+  static constexpr bool SINGLE_TILE = true;
 };
 // The same in small, for rows that do not begin at multiples of 16 bytes.
 struct Words : Fallback {
   static constexpr int BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, STAGES = 4, BLOCKS = 3;
   static constexpr int MIN_DEPTH = 64;
-  static constexpr Schedule SCHEDULE = Schedule::shared;
-  using Ragged = Words;
+  static constexpr bool SINGLE_TILE = false;
 };
 
 template <class Choices>
@@ -206,7 +131,9 @@ struct Config : Choices {
   static constexpr bool THROUGH_REGISTERS = Choices::FROM_A == FromA::registers;
   // in shared memory
   static constexpr bool TRANSPOSED = Choices::FROM_A != FromA::rows;
-  static constexpr bool REALLOCATED = Choices::REGISTERS == Registers::reallocated;
+  static constexpr bool REALLOCATED = COPY_WARPS == 4;  // registers
+  static constexpr int GROUP_ROWS = 8;                  // rows of tiles in a raster group
+  static constexpr int MIN_K_TILES = Choices::MIN_DEPTH / BK;
   // results per thread: the lanes of a warp form 4 rows of 8
   static constexpr int ROWS = WM / 4, COLS = WN / 8;
   static constexpr int CONSUMERS = 32 * (BM / WM) * (BN / WN);  // threads that multiply
@@ -217,11 +144,7 @@ struct Config : Choices {
   static constexpr int STAGE_WORDS = WORDS_A + WORDS_B;
   static constexpr unsigned STAGE_BYTES = STAGE_WORDS * sizeof(float);
   static constexpr int BARRIERS = 64;  // of a kind
-  // A launch gets 48 KB unasked, and tile::launch looks at the stages alone: where the
-  // barriers make it more, they ask for more.
-  static constexpr int ALL_STAGES = STAGES * int(STAGE_BYTES), UNASKED = 48 * 1024;
-  static constexpr bool TIGHT = ALL_STAGES <= UNASKED && ALL_STAGES + 16 * BARRIERS > UNASKED;
-  static constexpr int SMEM_BYTES = TIGHT ? UNASKED + 16 : ALL_STAGES;
+  static constexpr int SMEM_BYTES = STAGES * int(STAGE_BYTES);
   // of each thread, at most
   static constexpr int REGISTERS_AT_LAUNCH = 64 * 1024 / BLOCKS / NUM_THREADS / 8 * 8;
   static_assert(BM % WM == 0 && BN % WN == 0,
@@ -240,7 +163,7 @@ struct Config : Choices {
   static_assert(STAGES >= 2 && STAGES <= BARRIERS,
                 "a round is copied while another is multiplied: one stage would hold both");
   static_assert(
-      !REALLOCATED || (CONSUMERS % 128 == 0 && COPY_WARPS == 4),
+      !REALLOCATED || CONSUMERS % 128 == 0,
       "registers are given and taken by four warps at once: setmaxnreg would wait for ever");
   static_assert(
       !REALLOCATED || CONSUMERS * MORE_REGISTERS + 128 * FEWER_REGISTERS <=
@@ -256,34 +179,17 @@ struct Config : Choices {
 };
 // [/snippet config]
 
-struct Position {
-  int row, col;
-};
-
-// Where the tile of a thread's warp begins in the block's tile. A warp is 32 threads that
-// follow each other.
-template <class C>
-constexpr __host__ __device__ Position warp_tile_of(int thread) {
-  const int warpId = thread / 32;
-  return {warpId / (C::BN / C::WN) * C::WM, warpId % (C::BN / C::WN) * C::WN};
-}
 // Where a thread's first result lies in the warp's tile. Where A lies in rows, rows of
 // neighbouring lanes are neighbours as well.
 template <class C>
 constexpr __host__ __device__ Position first_result_of(int thread) {
-  const int laneId = thread % 32;
-  const int laneRow = laneId / 16 * 2 + laneId % 2, laneCol = laneId / 2 % 8;
-  return {C::TRANSPOSED ? 4 * laneRow : laneRow, 4 * laneCol};
+  const auto [row, col] = tile::thread_tile_of(thread);
+  return {C::TRANSPOSED ? row : row / 4, col};
 }
-// How far the i-th row of a thread's results lies below its first, and the j-th column right
-// of its first.
+// How far the i-th row of a thread's results lies below its first.
 template <class C>
 constexpr __host__ __device__ int row_of_result(int i) {
-  return C::TRANSPOSED ? i / 4 * 16 + i % 4 : 4 * i;
-}
-template <class C>
-constexpr __host__ __device__ int col_of_result(int j) {
-  return j / 4 * 32 + j % 4;
+  return C::TRANSPOSED ? tile::row_of(i) : 4 * i;
 }
 // Where a row of the tile of A lies in a row of the transposed tile. Through registers, 32
 // lanes store words of 16 rows and of two quads: those of every other quad lie 16 words off,
@@ -317,102 +223,19 @@ constexpr __host__ __device__ Quad quad_to_fetch(int thread, int n) {
 // this number as its first row counts them. The swizzle numbers the quads of a row by
 // exclusive or with the number of its pair of rows, and rows are four apart.
 constexpr __host__ __device__ int quad_from_first_row(int q, int i) { return q ^ i % 2 * 2; }
-// The column of the n-th multiply-add of row i: to and fro.
+
+// How blocks share the tiles of C: chapter 17's stream-K, a block for each tile, or, where
+// nobody takes over, all tiles in equally many shares, or none in any.
 template <class C>
-constexpr __host__ __device__ int nth_column(int i, int n) {
-  return i % 2 == 0 ? n : C::COLS - 1 - n;
-}
-// Which of a quad of sums is its n-th word in the memory where it is handed over.
-template <class C>
-constexpr __host__ __device__ int nth_of_quad(int n) {
-  return C::PAIRS == Pairs::swapped ? n ^ 1 : n;
-}
-
-// What there is to do: tiles of C, each in so many rounds along K, BK deep. Tiles that all
-// blocks share, they share by rounds.
-struct Plan {
-  int tilesM, tilesN, rounds;
-  int shared;  // so many tiles, the first ones
-  int blocks;
-  int band;  // rows of tiles that it has
-
-  constexpr __host__ __device__ int tiles() const { return tilesM * tilesN; }
-  // The first of the shared rounds that are share number n. Share `blocks` begins where there
-  // are no more.
-  constexpr __host__ __device__ int first_round_of(int n) const {
-    return int(std::int64_t(shared) * rounds * n / blocks);
-  }
-};
-
-// The n-th share is the n-th block's from the end: a block waits for shares behind its own,
-// and so for blocks in front of it, which are sure to have begun.
-constexpr __host__ __device__ int share_of(const Plan& plan, int block) {
-  return plan.blocks - 1 - block;
-}
-
-template <class C>
-constexpr Plan plan_for(int M, int N, int K, int sms) {
-  Plan plan{tile::ceil_div(M, C::BM),
-            tile::ceil_div(N, C::BN),
-            tile::ceil_div(K, C::BK),
-            0,
-            1,
-            C::BAND};
-  const int tiles = plan.tiles();
-  const std::int64_t rounds = std::int64_t(tiles) * plan.rounds;
-  const int most = sms * C::BLOCKS, least = C::MIN_DEPTH / C::BK;  // blocks; rounds of a share
-  plan.blocks = C::SCHEDULE == Schedule::single ? tiles : std::min(most, tiles);
-  if (C::SCHEDULE != Schedule::shared || plan.rounds < least || rounds > INT_MAX) return plan;
-  if (C::TAKE_OVER == TakeOver::never) {  // all tiles in equally many shares, or none in any
-    const int shares = std::min(most / tiles, plan.rounds / least);
-    if (shares > 1) plan.blocks = shares * tiles, plan.shared = tiles;
-    return plan;
-  }
-  plan.blocks = int(
-      std::min({std::int64_t(most), rounds / least, std::int64_t(C::MOST_SHARES) * tiles}));
-  if (tiles % plan.blocks != 0)
-    plan.shared = tiles % plan.blocks + (tiles > plan.blocks ? plan.blocks : 0);
-  return plan;
-}
-
-// What a block does, stretch by stretch: first its share, then whole tiles.
-struct Agenda {
-  int at, end;              // of its share, in shared rounds
-  int whole;                // the next whole tile
-  int tile, first, behind;  // the stretch: rounds `first` to `behind` - 1 of `tile`
-
-  constexpr __host__ __device__ Agenda(const Plan& plan, int block)
-      : at(plan.first_round_of(share_of(plan, block))),
-        end(plan.first_round_of(share_of(plan, block) + 1)),
-        whole(plan.shared + block),
-        tile(0),
-        first(0),
-        behind(0) {}
-
-  // Goes on to the next stretch; false where there is none.
-  constexpr __host__ __device__ bool next(const Plan& plan) {
-    if (at < end) {
-      tile = at / plan.rounds;
-      first = at - tile * plan.rounds;
-      behind = first + end - at < plan.rounds ? first + end - at : plan.rounds;
-      at += behind - first;
-      return true;
-    }
-    tile = whole, first = 0, behind = plan.rounds;
-    whole += plan.blocks;
-    return tile < plan.tiles();
-  }
-};
-
-// Which row and column of tiles: down the columns of a band, and then the next band. Blocks
-// that run at the same time have neighbouring tiles, and so rows of A and columns of B in
-// common.
-constexpr __host__ __device__ Position place_of_tile(const Plan& plan, int tile) {
-  // rows of tiles in the bands above
-  const int before = tile / (plan.band * plan.tilesN) * plan.band;
-  const int height = plan.tilesM - before < plan.band ? plan.tilesM - before : plan.band;
-  const int within = tile - before * plan.tilesN;
-  return {before + within % height, within / height};
+constexpr tile::TileScheduler scheduler_for(int M, int N, int K, int sms) {
+  const int most = sms * C::BLOCKS;
+  if (C::SINGLE_TILE) return tile::whole_tiles<C>(M, N, K, INT_MAX);
+  if (C::TAKE_OVER != TakeOver::never) return tile::stream_k<C>(M, N, K, most);
+  tile::TileScheduler s = tile::whole_tiles<C>(M, N, K, most);
+  const int shares = std::min(most / s.tiles(), s.k_tiles / C::MIN_K_TILES);
+  if (shares > 1 && std::int64_t(s.tiles()) * s.k_tiles <= INT_MAX)
+    s.blocks = shares * s.tiles(), s.split_tiles = s.tiles();
+  return s;
 }
 
 // What copies in bulk cannot take as it lies is copied once more, in squares: a block each,
@@ -511,7 +334,7 @@ __device__ __forceinline__ void multiply(float (&acc)[C::ROWS][C::COLS], int i, 
                                          const float (&regN)[C::COLS]) {
 #pragma unroll
   for (int n = 0; n < C::COLS; ++n) {
-    const int j = nth_column<C>(i, n);
+    const int j = i % 2 == 0 ? n : C::COLS - 1 - n;  // in serpentine order
     acc[i][j] += a * regN[j];
   }
 }
@@ -525,7 +348,7 @@ __device__ __forceinline__ void store_results(const float (&acc)[Config::ROWS][C
   for (int i = 0; i < Config::ROWS; ++i) {
 #pragma unroll
     for (int j = 0; j < Config::COLS; j += 4) {
-      const int r = row + row_of_result<Config>(i), c = col + col_of_result<Config>(j);
+      const int r = row + row_of_result<Config>(i), c = col + tile::col_of(j);
       float* to = &C[std::size_t(r) * ldc + c];
       if constexpr (WHOLE) {
         float4 result{alpha * acc[i][j], alpha * acc[i][j + 1], alpha * acc[i][j + 2],
@@ -551,89 +374,52 @@ __device__ __forceinline__ void store_results(const float (&acc)[Config::ROWS][C
   if constexpr (!WHOLE) __syncwarp();
 }
 
-// Sums of a stretch that does not begin its tile, for the block whose stretch does: one place
-// for each block.
-struct HandOver {
-  float4* sums;  // blocks x BM x BN / 4
-  int* ready;    // one each: 1 from when the sums are there until the other block has seen it
-};
-
+// Partials as chapter 17's fixup has them, for those who store them without a flag, or wait
+// for several at once.
 template <class C>
-__device__ __forceinline__ float4* sums_of(const HandOver& handOver, int block) {
-  return handOver.sums + std::size_t(block) * (C::BM * C::BN / 4) + threadIdx.x;
+__device__ __forceinline__ float4* sums_of(const tile::Fixup& fixup, int block) {
+  return fixup.partials + std::size_t(block) * (C::BM * C::BN / 4) + threadIdx.x;
 }
 
 template <class C>
 __device__ __forceinline__ void store_sums(const float (&acc)[C::ROWS][C::COLS],
-                                           const HandOver& handOver) {
-  float4* to = sums_of<C>(handOver, int(blockIdx.x));
+                                           const tile::Fixup& fixup) {
+  float4* to = sums_of<C>(fixup, int(blockIdx.x));
 #pragma unroll
   for (int i = 0; i < C::ROWS; ++i) {
 #pragma unroll
-    for (int j = 0; j < C::COLS; j += 4) {
-      const float4 four{acc[i][j + nth_of_quad<C>(0)], acc[i][j + nth_of_quad<C>(1)],
-                        acc[i][j + nth_of_quad<C>(2)], acc[i][j + nth_of_quad<C>(3)]};
-      to[(i * C::COLS + j) / 4 * C::CONSUMERS] = four;  //@ store-sums
-    }
+    for (int j = 0; j < C::COLS; j += 4)
+      to[(i * C::COLS + j) / 4 * C::CONSUMERS] =  //@ store-sums
+          float4{acc[i][j + 1], acc[i][j], acc[i][j + 3], acc[i][j + 2]};
   }
-}
-
-template <class C>
-__device__ __forceinline__ void hand_over(const float (&acc)[C::ROWS][C::COLS],
-                                          const HandOver& handOver) {
-  store_sums<C>(acc, handOver);
-  ptx::barrier_sync_aligned(1, C::CONSUMERS);  // all have stored theirs
-  if (threadIdx.x == 0) {
-    __threadfence();
-    atomicExch(&handOver.ready[blockIdx.x], 1);  //@ set-ready
-  }
-  if constexpr (C::WARPS == Warps::together)
-    // a warp's threads go on together: what is the same in all of them may lie in registers of
-    // the warp
-    __syncwarp();
-}
-
-template <class C>
-__device__ __forceinline__ void add_sums(float (&acc)[C::ROWS][C::COLS],
-                                         const HandOver& handOver, int from) {
-  const float4* sums = sums_of<C>(handOver, from);
-#pragma unroll
-  for (int i = 0; i < C::ROWS; ++i) {
-#pragma unroll
-    for (int j = 0; j < C::COLS; j += 4) {
-      const float4 four = sums[(i * C::COLS + j) / 4 * C::CONSUMERS];  //@ load-sums
-      acc[i][j + nth_of_quad<C>(0)] += four.x;
-      acc[i][j + nth_of_quad<C>(1)] += four.y;
-      acc[i][j + nth_of_quad<C>(2)] += four.z;
-      acc[i][j + nth_of_quad<C>(3)] += four.w;
-    }
-  }
-}
-
-template <class C>
-__device__ __forceinline__ void take_over(float (&acc)[C::ROWS][C::COLS],
-                                          const HandOver& handOver, int from) {
-  if (threadIdx.x == 0) {
-    while (atomicCAS(&handOver.ready[from], 1, 0) != 1) __nanosleep(32);  //@ wait-ready
-    __threadfence();
-  }
-  ptx::barrier_sync_aligned(1, C::CONSUMERS);  // the sums are there
-  add_sums<C>(acc, handOver, from);
 }
 
 // All shares from the `first` on that begin before round `behind`: a thread waits for each.
 template <class C>
 __device__ __forceinline__ void take_over_together(float (&acc)[C::ROWS][C::COLS],
-                                                   const HandOver& handOver, const Plan& plan,
+                                                   const tile::Fixup& fixup,
+                                                   const tile::TileScheduler& scheduler,
                                                    int first, int behind) {
-  for (int n = first + int(threadIdx.x); plan.first_round_of(n) < behind; n += C::CONSUMERS)
-    while (atomicCAS(&handOver.ready[share_of(plan, n)], 1, 0) != 1)  //@ wait-all-ready
+  for (int n = first + int(threadIdx.x); scheduler.begin_of(n) < behind; n += C::CONSUMERS)
+    while (atomicCAS(&fixup.ready[scheduler.block_of(n)], 1, 0) != 1)  //@ wait-all-ready
       __nanosleep(32);
   __threadfence();
   ptx::barrier_sync_aligned(1, C::CONSUMERS);  // all sums are there
 #pragma unroll 2
-  for (int n = first; plan.first_round_of(n) < behind; ++n)
-    add_sums<C>(acc, handOver, share_of(plan, n));
+  for (int n = first; scheduler.begin_of(n) < behind; ++n) {
+    const float4* sums = sums_of<C>(fixup, scheduler.block_of(n));
+#pragma unroll
+    for (int i = 0; i < C::ROWS; ++i) {
+#pragma unroll
+      for (int j = 0; j < C::COLS; j += 4) {
+        const float4 four = sums[(i * C::COLS + j) / 4 * C::CONSUMERS];  //@ load-sums
+        acc[i][j + 1] += four.x;
+        acc[i][j] += four.y;
+        acc[i][j + 3] += four.z;
+        acc[i][j + 2] += four.w;
+      }
+    }
+  }
 }
 
 // A where it lies, for threads that load it.
@@ -650,8 +436,8 @@ using SourceOfA = std::conditional_t<C::THROUGH_REGISTERS, Matrix, CUtensorMap>;
 template <class C>
 __device__ __forceinline__ void copy_through_registers(const Matrix& A,
                                                        const CUtensorMap& mapB,
-                                                       const Plan& plan, float* stages,
-                                                       std::uint64_t* full,
+                                                       const tile::TileScheduler& scheduler,
+                                                       float* stages, std::uint64_t* full,
                                                        std::uint64_t* empty) {
   const int thread = int(threadIdx.x) - C::CONSUMERS;
   float4 fetched[QUADS_A<C>];
@@ -690,12 +476,12 @@ __device__ __forceinline__ void copy_through_registers(const Matrix& A,
     if (thread % 32 == 0) ptx::mbarrier_arrive(&full[stage]);
     if (++stage == C::STAGES) stage = 0, parity ^= 1;
   };
-  Agenda agenda(plan, int(blockIdx.x));
+  tile::WorkTileIterator work(scheduler, int(blockIdx.x));
   Position tile{};
-  while (agenda.next(plan)) {
-    tile = place_of_tile(plan, agenda.tile);
+  while (work.next(scheduler)) {
+    tile = scheduler.position_of(work.tile);
 #pragma unroll 1
-    for (int round = agenda.first; round < agenda.behind; ++round) {
+    for (int round = work.k_begin; round < work.k_end; ++round) {
       fetch(tile, round);  // it is on its way while the thread waits for the stage
       copy(tile, round);
     }
@@ -707,8 +493,9 @@ __device__ __forceinline__ void copy_through_registers(const Matrix& A,
 template <class Config, bool WHOLE>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     sgemm_tma(const __grid_constant__ SourceOfA<Config> mapA,
-              const __grid_constant__ CUtensorMap mapB, const __grid_constant__ Plan plan,
-              const __grid_constant__ HandOver handOver,                   //
+              const __grid_constant__ CUtensorMap mapB,
+              const __grid_constant__ tile::TileScheduler scheduler,
+              const __grid_constant__ tile::Fixup fixup,                   //
               int M, int N, float alpha, float beta, float* C, int ldc) {  // M x N
   constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, ROWS = Config::ROWS,
                 COLS = Config::COLS;
@@ -735,7 +522,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   if (threadIdx.x >= Config::CONSUMERS) {
     if constexpr (Config::REALLOCATED) ptx::setmaxnreg_dec<Config::FEWER_REGISTERS>();
     if constexpr (Config::THROUGH_REGISTERS) {
-      copy_through_registers<Config>(mapA, mapB, plan, stages, full, empty);
+      copy_through_registers<Config>(mapA, mapB, scheduler, stages, full, empty);
       return;
     } else {
       if (threadIdx.x > Config::CONSUMERS) return;
@@ -757,12 +544,12 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
                                   come);
         if (++stage == STAGES) stage = 0, parity ^= 1;
       };
-      Agenda agenda(plan, int(blockIdx.x));
+      tile::WorkTileIterator work(scheduler, int(blockIdx.x));
       Position tile{};
-      while (agenda.next(plan)) {
-        tile = place_of_tile(plan, agenda.tile);
+      while (work.next(scheduler)) {
+        tile = scheduler.position_of(work.tile);
 #pragma unroll 1
-        for (int round = agenda.first; round < agenda.behind; ++round) copy(tile, round);
+        for (int round = work.k_begin; round < work.k_end; ++round) copy(tile, round);
       }
       // operands are loaded ahead, behind the last round those of one that nobody multiplies
       copy(tile, 0);
@@ -771,7 +558,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   }
 
   if constexpr (Config::REALLOCATED) ptx::setmaxnreg_inc<Config::MORE_REGISTERS>();
-  const auto [warpRow, warpCol] = warp_tile_of<Config>(int(threadIdx.x));
+  const auto [warpRow, warpCol] = tile::warp_tile_of<Config>(int(threadIdx.x));
   const auto [threadRow, threadCol] = first_result_of<Config>(int(threadIdx.x));
   float acc[ROWS][COLS];
 
@@ -789,7 +576,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     to[i] = four.x, to[i + 1] = four.y, to[i + 2] = four.z, to[i + 3] = four.w;
   };
   const auto load_quad_of_B = [&](int at, int k, int j) {
-    const int place = 4 * (k * BN + col_of_result<Config>(j));
+    const int place = 4 * (k * BN + tile::col_of(j));
     const float4 four = *reinterpret_cast<const float4*>(firstB + at + place);  //@ load-Bs
     float(&to)[COLS] = regN[k % 2];
     to[j] = four.x, to[j + 1] = four.y, to[j + 2] = four.z, to[j + 3] = four.w;
@@ -797,19 +584,15 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   // Half of A, B, half of A: what order the loads stand in moves the registers that ptxas
   // gives the operands.
   const auto load_operands = [&](int at, int k) {
-    constexpr int BEFORE = Config::LOADS == Loads::halves     ? ROWS / 2
-                           : Config::LOADS == Loads::B_second ? 4
-                           : Config::LOADS == Loads::A_first  ? ROWS
-                                                              : ROWS - 4;
     if constexpr (TRANSPOSED) {
 #pragma unroll
-      for (int i = 0; i < BEFORE; i += 4) load_quad_of_A(at, k, i);
+      for (int i = 0; i < ROWS / 2; i += 4) load_quad_of_A(at, k, i);
     }
 #pragma unroll
     for (int j = 0; j < COLS; j += 4) load_quad_of_B(at, k, j);
     if constexpr (TRANSPOSED) {
 #pragma unroll
-      for (int i = BEFORE; i < ROWS; i += 4) load_quad_of_A(at, k, i);
+      for (int i = ROWS / 2; i < ROWS; i += 4) load_quad_of_A(at, k, i);
     }
   };
   // A in rows: a float4 of a row is loaded again when its four steps have been multiplied.
@@ -851,15 +634,15 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 #pragma unroll
     for (int i = 0; i < ROWS; ++i) load_quad(0, 0, i);
   }
-  Agenda agenda(plan, int(blockIdx.x));
+  tile::WorkTileIterator work(scheduler, int(blockIdx.x));
 #pragma unroll 1
-  while (agenda.next(plan)) {
+  while (work.next(scheduler)) {
 #pragma unroll
     for (int i = 0; i < ROWS; ++i)
 #pragma unroll
       for (int j = 0; j < COLS; ++j) acc[i][j] = 0.0f;
 #pragma unroll 1
-    for (int round = agenda.first; round < agenda.behind; ++round) {
+    for (int round = work.k_begin; round < work.k_end; ++round) {
 #pragma unroll
       for (int k = 0; k < BK; ++k) {
         if (k == BK - 1) next_stage();  // the operands of the last step have been loaded
@@ -873,24 +656,26 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     }
 
     if constexpr (Config::TAKE_OVER == TakeOver::never)
-      if (plan.shared > 0) {
-        store_sums<Config>(acc, handOver);
+      if (scheduler.split_tiles > 0) {
+        store_sums<Config>(acc, fixup);
         continue;
       }
-    if (agenda.first > 0) {
-      hand_over<Config>(acc, handOver);
+    if (work.k_begin > 0) {
+      tile::store_partials<Config::CONSUMERS, true>(acc, fixup);  //@ store-sums
       continue;
     }
-    const int behind = (agenda.tile + 1) * plan.rounds;
-    if (agenda.behind < plan.rounds) {
+    const int behind = (work.tile + 1) * scheduler.k_tiles;
+    if (work.k_end < scheduler.k_tiles) {
       if constexpr (Config::TAKE_OVER == TakeOver::together)
-        take_over_together<Config>(acc, handOver, plan, share_of(plan, int(blockIdx.x)) + 1,
-                                   behind);
+        take_over_together<Config>(acc, fixup, scheduler,
+                                   scheduler.unit_of(int(blockIdx.x)) + 1, behind);
       else
-        for (int n = share_of(plan, int(blockIdx.x)) + 1; plan.first_round_of(n) < behind; ++n)
-          take_over<Config>(acc, handOver, share_of(plan, n));
+        for (int n = scheduler.unit_of(int(blockIdx.x)) + 1; scheduler.begin_of(n) < behind;
+             ++n)
+          tile::add_partials<Config::CONSUMERS, true>(  //@ load-sums wait-ready
+              acc, fixup, scheduler.block_of(n));
     }
-    const Position tile = place_of_tile(plan, agenda.tile);
+    const Position tile = scheduler.position_of(work.tile);
     store_results<Config, WHOLE>(acc, tile.row * BM + warpRow + threadRow,
                                  tile.col * BN + warpCol + threadCol, M, N, alpha, beta, C,
                                  ldc);
@@ -904,15 +689,16 @@ constexpr int ADDERS = 16;
 
 template <class C>
 __global__ void __launch_bounds__(32 * ADDERS)
-    add_shares(const __grid_constant__ Plan plan, const float4* sums, int M, int N,
-               float alpha, float beta, float* __restrict__ matrixC, int ldc) {
+    add_shares(const __grid_constant__ tile::TileScheduler scheduler, const float4* sums,
+               int M, int N, float alpha, float beta, float* __restrict__ matrixC, int ldc) {
   __shared__ float4 added[ADDERS][32];
   constexpr int QUADS = C::ROWS * C::COLS / 4, WARPS = C::CONSUMERS / 32;
-  const int shares = plan.blocks / plan.tiles(), number = int(blockIdx.x) / (QUADS * WARPS);
+  const int shares = scheduler.blocks / scheduler.tiles(),
+            number = int(blockIdx.x) / (QUADS * WARPS);
   const int quad = int(blockIdx.x) / WARPS % QUADS, warp = int(blockIdx.x) % WARPS;
   const int lane = int(threadIdx.x) % 32, adder = int(threadIdx.x) / 32;
   const auto of_share = [&](int n) {
-    const int block = share_of(plan, number * shares + n);
+    const int block = scheduler.block_of(number * shares + n);
     return sums[std::size_t(block) * (C::BM * C::BN / 4) + quad * C::CONSUMERS + warp * 32 +
                 lane];  //@ load-share
   };
@@ -931,12 +717,12 @@ __global__ void __launch_bounds__(32 * ADDERS)
   for (int n = 0; n < ADDERS; ++n)
     result += reinterpret_cast<const float*>(added[n])[threadIdx.x];  //@ load-added
   const int thread = warp * 32 + int(threadIdx.x) / 4, first = quad * 4;
-  const Position tile = place_of_tile(plan, number);
-  const int row = tile.row * C::BM + warp_tile_of<C>(thread).row +
+  const Position tile = scheduler.position_of(number);
+  const int row = tile.row * C::BM + tile::warp_tile_of<C>(thread).row +
                   first_result_of<C>(thread).row + row_of_result<C>(first / C::COLS);
-  const int col = tile.col * C::BN + warp_tile_of<C>(thread).col +
+  const int col = tile.col * C::BN + tile::warp_tile_of<C>(thread).col +
                   first_result_of<C>(thread).col +
-                  col_of_result<C>(first % C::COLS + nth_of_quad<C>(int(threadIdx.x) % 4));
+                  tile::col_of(first % C::COLS + tile::word_of<true>(int(threadIdx.x) % 4));
   if (row >= M || col >= N) return;
   float* to = &matrixC[std::size_t(row) * ldc + col];
   *to = alpha * result + (beta == 0.0f ? 0.0f : beta * *to);  //@ store-result
@@ -948,15 +734,15 @@ __global__ void __launch_bounds__(32 * ADDERS)
 // WHOLE: tiles are whole and addresses divisible by 16.
 template <class Config, bool WHOLE>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
-    sgemm_async(const __grid_constant__ Plan plan,
-                const __grid_constant__ HandOver handOver,                  //
+    sgemm_async(const __grid_constant__ tile::TileScheduler scheduler,
+                const __grid_constant__ tile::Fixup fixup,                  //
                 int M, int N, int K, float alpha, const float* A, int lda,  // M x K
                 const float* B, int ldb, float beta, float* C, int ldc) {   // K x N, M x N
   constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, ROWS = Config::ROWS,
                 COLS = Config::COLS;
   // STAGES times: BK x BM of A, transposed and padded, then BK x BN of B
   extern __shared__ __align__(1024) float stages[];
-  const auto [warpRow, warpCol] = warp_tile_of<Config>(int(threadIdx.x));
+  const auto [warpRow, warpCol] = tile::warp_tile_of<Config>(int(threadIdx.x));
   const auto [threadRow, threadCol] = first_result_of<Config>(int(threadIdx.x));
 
   const auto copy_word = [](float* to, const float* from, bool inside) {
@@ -981,7 +767,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       regM[set][i + 3] = four.w;
     }
     for (int j = 0; j < COLS; j += 4) {
-      const int col = warpCol + threadCol + col_of_result<Config>(j);
+      const int col = warpCol + threadCol + tile::col_of(j);
       const float4 four =  //@ load-Bs
           *reinterpret_cast<const float4*>(&from[place_in_Bs<Config>(k, col)]);
       regN[set][j] = four.x, regN[set][j + 1] = four.y, regN[set][j + 2] = four.z,
@@ -1001,13 +787,13 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
                : stage + Config::STAGE_WORDS;
   };
 
-  Agenda agenda(plan, int(blockIdx.x));
+  tile::WorkTileIterator work(scheduler, int(blockIdx.x));
 #pragma unroll 1
-  while (agenda.next(plan)) {
-    const Position tile = place_of_tile(plan, agenda.tile);
+  while (work.next(scheduler)) {
+    const Position tile = scheduler.position_of(work.tile);
     const int firstRow = tile.row * BM, firstCol = tile.col * BN;
-    const int behind = agenda.behind;
-    int asked = agenda.first;  // the round that is copied next
+    const int behind = work.k_end;
+    int asked = work.k_begin;  // the round that is copied next
     const float* nextA = A + std::size_t(firstRow + rowA) * lda + asked * BK + colA;
     const float* nextB = B + std::size_t(asked * BK + rowB) * ldb + firstCol + colB;
     float *read = stages, *filled = stages;
@@ -1049,7 +835,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 #pragma unroll
       for (int j = 0; j < COLS; ++j) acc[i][j] = 0.0f;
 #pragma unroll 1
-    for (int round = agenda.first; round < behind; ++round) {
+    for (int round = work.k_begin; round < behind; ++round) {
 #pragma unroll
       for (int k = 0; k < BK; ++k) {
         if (k < BK - 1) load_operands(read, k + 1, (k + 1) % 2);
@@ -1064,17 +850,18 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
         for (int i = 0; i < ROWS; ++i) multiply<Config>(acc, i, regM[k % 2][i], regN[k % 2]);
       }
     }
-    if (agenda.first > 0) {
-      hand_over<Config>(acc, handOver);
+    if (work.k_begin > 0) {
+      tile::store_partials<Config::CONSUMERS, true>(acc, fixup);  //@ store-sums
     } else {
-      if (behind < plan.rounds)
-        take_over_together<Config>(acc, handOver, plan, share_of(plan, int(blockIdx.x)) + 1,
-                                   (agenda.tile + 1) * plan.rounds);
+      if (behind < scheduler.k_tiles)
+        take_over_together<Config>(acc, fixup, scheduler,
+                                   scheduler.unit_of(int(blockIdx.x)) + 1,
+                                   (work.tile + 1) * scheduler.k_tiles);
       store_results<Config, WHOLE>(acc, firstRow + warpRow + threadRow,
                                    firstCol + warpCol + threadCol, M, N, alpha, beta, C, ldc);
     }
     // all have read the stages that the copies of the next stretch go to
-    if constexpr (Config::SCHEDULE != Schedule::single) __syncthreads();
+    if constexpr (!Config::SINGLE_TILE) __syncthreads();
   }
 }
 // [/snippet async]
@@ -1269,117 +1056,80 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, 2)
 }
 // [/snippet vectors]
 
-bool divisible_by_16(const void* address) {
-  return reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
-}
 bool float4s_fit(const float* matrix, int ld) {
-  return divisible_by_16(matrix) && ld % 4 == 0;
+  return reinterpret_cast<std::uintptr_t>(matrix) % 16 == 0 && ld % 4 == 0;
 }
 template <class Config>
 bool tiles_of_C_are_whole(const tile::Gemm& g) {
   return g.M % Config::BM == 0 && g.N % Config::BN == 0;
 }
-// Device memory of its own.
-template <class T>
-class Memory {
- public:
-  Memory(std::size_t rows, std::size_t cols, const char* name)
-      : memory_(rows * cols == 0
-                    ? nullptr
-                    : tile::machine::allocate(rows * cols * sizeof(T), sizeof(T), name)) {
-    if (memory_ != nullptr) tile::machine::declare_matrix(memory_, 0, rows, cols, cols);
-  }
-  ~Memory() {
-    if (memory_ != nullptr) tile::machine::release(memory_);
-  }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-  T* get() const { return static_cast<T*>(memory_); }
 
- private:
-  void* memory_;
-};
-
-// A matrix as copies in bulk take it: itself if its rows begin at multiples of 16 bytes, or a
-// copy, made anew for each product.
-class Rows {
+// A matrix as copies in bulk take it, rows of which begin at multiples of 16 bytes: itself or
+// a copy, transposed or not, made anew for each product.
+class Moved {
  public:
-  Rows(int rows, int cols, const float* matrix, int ld, const char* name)
-      : copied_(!float4s_fit(matrix, ld)),
-        copy_(copied_ ? std::size_t(rows) : 0, std::size_t(tile::ceil_div(cols, 4) * 4), name),
-        move_{matrix, rows, cols, ld, copy_.get(), tile::ceil_div(cols, 4) * 4} {}
+  Moved(bool transposed, int rows, int cols, const float* matrix, int ld, const char* name)
+      : copied_(transposed || !float4s_fit(matrix, ld)),
+        by_float4s_(transposed && rows % SQUARE == 0 && cols % SQUARE == 0 &&
+                    float4s_fit(matrix, ld)),
+        ldTo_(tile::ceil_div(transposed ? rows : cols, 4) * 4),
+        copy_(copied_ ? std::size_t(transposed ? cols : rows) : 0, std::size_t(ldTo_), name),
+        move_{matrix, rows, cols, ld, copy_.get(), ldTo_} {}
 
   const float* get() const { return copied_ ? move_.to : move_.from; }
-  int ld() const { return copied_ ? move_.ldTo : move_.ldFrom; }
+  int ld() const { return copied_ ? ldTo_ : move_.ldFrom; }
   const Move& move() const { return move_; }
   // Squares that are copied word by word.
-  int squares_of_words() const { return copied_ ? squares_of(move_.rows, move_.cols) : 0; }
-  void transpose() const {}
-
- private:
-  bool copied_;
-  Memory<float> copy_;
-  Move move_;
-};
-
-// A matrix transposed, anew for each product: rows of the copy begin at multiples of 16 bytes
-// wherever those of the matrix do.
-class Transposed {
- public:
-  Transposed(int rows, int cols, const float* matrix, int ld, const char* name)
-      : whole_(rows % SQUARE == 0 && cols % SQUARE == 0 && float4s_fit(matrix, ld)),
-        copy_(std::size_t(cols), std::size_t(tile::ceil_div(rows, 4) * 4), name),
-        move_{matrix, rows, cols, ld, copy_.get(), tile::ceil_div(rows, 4) * 4} {}
-
-  const float* get() const { return move_.to; }
-  int ld() const { return move_.ldTo; }
-  const Move& move() const { return move_; }
-  // Squares that are transposed word by word.
-  int squares_of_words() const { return whole_ ? 0 : squares_of(move_.rows, move_.cols); }
+  int squares_of_words() const {
+    return copied_ && !by_float4s_ ? squares_of(move_.rows, move_.cols) : 0;
+  }
   // Where no word is.
   void transpose() const {
-    if (whole_)
+    if (by_float4s_)
       tile::launch(transpose_A, dim3(unsigned(squares_of(move_.rows, move_.cols))),
                    dim3(MOVERS), 0, move_);
   }
 
  private:
-  bool whole_;
-  Memory<float> copy_;
+  bool copied_, by_float4s_;
+  int ldTo_;
+  tile::DeviceMatrix<float> copy_;
   Move move_;
 };
 
-// Room for sums that are handed over.
-template <class Config>
-class Shared {
+// A product by blocks that may share tiles: what its launch needs besides the operands.
+class Shared : public tile::BoundKernel {
  public:
-  explicit Shared(const Plan& plan)
-      : blocks_(plan.shared > 0 ? std::size_t(plan.blocks) : 0),
-        sums_(blocks_, Config::BM * Config::BN / 4, "sums"),
-        ready_(1, blocks_, "ready") {
-    if (blocks_ == 0) return;
-    const std::vector<int> none(blocks_);
-    tile::machine::copy_to_device(ready_.get(), none.data(), none.size() * sizeof(int));
+  Shared(const tile::Gemm& g, const tile::TileScheduler& scheduler, int elements_of_tile)
+      : g_(g),
+        scheduler_(scheduler),
+        slots_(scheduler.split_tiles > 0 ? std::size_t(scheduler.blocks) : 0),
+        sums_(slots_, std::size_t(elements_of_tile) / 4, "sums"),
+        ready_(1, slots_, "ready") {
+    const std::vector<int> none(slots_);
+    if (!none.empty())
+      tile::machine::copy_to_device(ready_.get(), none.data(), none.size() * sizeof(int));
   }
-  HandOver hand_over() const { return {sums_.get(), ready_.get()}; }
+  const tile::TileScheduler& scheduler() const { return scheduler_; }
+  tile::Fixup fixup() const { return {sums_.get(), ready_.get()}; }
+
+ protected:
+  tile::Gemm g_;
+  tile::TileScheduler scheduler_;
 
  private:
-  std::size_t blocks_;
-  Memory<float4> sums_;
-  Memory<int> ready_;
+  std::size_t slots_;
+  tile::DeviceMatrix<float4> sums_;
+  tile::DeviceMatrix<int> ready_;
 };
 
-// What a launch needs besides the operands: the plan, tensor maps, room for copies and for
-// sums that are handed over.
-template <class Config, bool WHOLE>
-class Tma : public tile::BoundKernel {
+template <class Config>
+class Tma : public Shared {
  public:
   Tma(const tile::Gemm& g, int sms)
-      : g_(g),
-        plan_(plan_for<Config>(g.M, g.N, g.K, sms)),
-        A_(g.M, g.K, g.A, g.lda, "A copied"),
-        B_(g.K, g.N, g.B, g.ldb, "B copied"),
-        shared_(plan_),
+      : Shared(g, scheduler_for<Config>(g.M, g.N, g.K, sms), Config::BM * Config::BN),
+        A_(TRANSPOSES, g.M, g.K, g.A, g.lda, "A copied"),
+        B_(false, g.K, g.N, g.B, g.ldb, "B copied"),
         sourceA_(source_of_A()),
         mapB_(tile::tensor_map(B_.get(), {g.K, g.N, B_.ld(), Config::BK, Config::BN})) {}
 
@@ -1387,45 +1137,44 @@ class Tma : public tile::BoundKernel {
     copy();
     multiply();
     if constexpr (Config::TAKE_OVER == TakeOver::never)
-      if (plan_.shared > 0) add();
+      if (scheduler_.split_tiles > 0) add();
   }
 
   void copy() {
     A_.transpose();
     const int ofA = A_.squares_of_words(), ofB = B_.squares_of_words();
     if (ofA + ofB > 0)
-      tile::launch(move_words<Config::FROM_A == FromA::transposed>, dim3(unsigned(ofA + ofB)),
-                   dim3(MOVERS), 0, A_.move(), B_.move(), ofA);
+      tile::launch(move_words<TRANSPOSES>, dim3(unsigned(ofA + ofB)), dim3(MOVERS), 0,
+                   A_.move(), B_.move(), ofA);
   }
   void multiply() {
-    tile::launch(sgemm_tma<Config, WHOLE>, dim3(unsigned(plan_.blocks)),
-                 dim3(Config::NUM_THREADS), Config::SMEM_BYTES, sourceA_, mapB_, plan_,
-                 shared_.hand_over(), g_.M, g_.N, g_.alpha, g_.beta, g_.C, g_.ldc);
+    const bool whole = tiles_of_C_are_whole<Config>(g_) && float4s_fit(g_.C, g_.ldc);
+    tile::launch(whole ? sgemm_tma<Config, true> : sgemm_tma<Config, false>,
+                 dim3(unsigned(scheduler_.blocks)), dim3(Config::NUM_THREADS),
+                 Config::SMEM_BYTES, sourceA_, mapB_, scheduler_, fixup(), g_.M, g_.N,
+                 g_.alpha, g_.beta, g_.C, g_.ldc);
   }
   void add() {
     constexpr int BLOCKS_OF_TILE = Config::BM * Config::BN / 128;
-    tile::launch(add_shares<Config>, dim3(unsigned(plan_.tiles() * BLOCKS_OF_TILE)),
-                 dim3(32 * ADDERS), 0, plan_, shared_.hand_over().sums, g_.M, g_.N, g_.alpha,
+    tile::launch(add_shares<Config>, dim3(unsigned(scheduler_.tiles() * BLOCKS_OF_TILE)),
+                 dim3(32 * ADDERS), 0, scheduler_, fixup().partials, g_.M, g_.N, g_.alpha,
                  g_.beta, g_.C, g_.ldc);
   }
-  HandOver hand_over() const { return shared_.hand_over(); }
 
  private:
+  static constexpr bool TRANSPOSES = Config::FROM_A == FromA::transposed;
+
   SourceOfA<Config> source_of_A() const {
     if constexpr (Config::THROUGH_REGISTERS)
       return {g_.A, g_.M, g_.K, g_.lda};
-    else if constexpr (Config::TRANSPOSED)
+    else if constexpr (TRANSPOSES)
       return tile::tensor_map(A_.get(), {g_.K, g_.M, A_.ld(), Config::BK, Config::BM});
     else
       return tile::tensor_map(
           A_.get(), {g_.M, g_.K, A_.ld(), Config::BM, Config::BK, tile::Swizzle::bytes64});
   }
 
-  tile::Gemm g_;
-  Plan plan_;
-  std::conditional_t<Config::FROM_A == FromA::transposed, Transposed, Rows> A_;
-  Rows B_;
-  Shared<Config> shared_;
+  Moved A_, B_;
   SourceOfA<Config> sourceA_;
   CUtensorMap mapB_;
 };
@@ -1443,35 +1192,20 @@ void require_countable(const tile::Gemm& g) {
 }
 
 template <class Config>
-class Async : public tile::BoundKernel {
+class Async : public Shared {
  public:
   Async(const tile::Gemm& g, int sms)
-      : g_(g),
-        plan_(plan_for<Config>(g.M, g.N, g.K, sms)),
-        shared_(plan_),
-        whole_(tiles_of_C_are_whole<Config>(g) && g.K % Config::BK == 0 &&
-               float4s_fit(g.A, g.lda) && float4s_fit(g.B, g.ldb) && float4s_fit(g.C, g.ldc)) {
-  }
+      : Shared(g, scheduler_for<Config>(g.M, g.N, g.K, sms), Config::BM * Config::BN) {}
   void run() override {
-    tile::launch(whole_ ? sgemm_async<Config, true> : sgemm_async<Config, false>,
-                 dim3(unsigned(plan_.blocks)), dim3(Config::NUM_THREADS), Config::SMEM_BYTES,
-                 plan_, shared_.hand_over(), g_.M, g_.N, g_.K, g_.alpha, g_.A, g_.lda, g_.B,
-                 g_.ldb, g_.beta, g_.C, g_.ldc);
+    const bool whole = tiles_of_C_are_whole<Config>(g_) && g_.K % Config::BK == 0 &&
+                       float4s_fit(g_.A, g_.lda) && float4s_fit(g_.B, g_.ldb) &&
+                       float4s_fit(g_.C, g_.ldc);
+    tile::launch(whole ? sgemm_async<Config, true> : sgemm_async<Config, false>,
+                 dim3(unsigned(scheduler_.blocks)), dim3(Config::NUM_THREADS),
+                 Config::SMEM_BYTES, scheduler_, fixup(), g_.M, g_.N, g_.K, g_.alpha, g_.A,
+                 g_.lda, g_.B, g_.ldb, g_.beta, g_.C, g_.ldc);
   }
-
- private:
-  tile::Gemm g_;
-  Plan plan_;
-  Shared<Config> shared_;
-  bool whole_;
 };
-
-template <class Config>
-std::unique_ptr<tile::BoundKernel> prepare_async(const tile::Product& product) {
-  const tile::Gemm g = tile::gemm_of(product);
-  require_countable(g);
-  return std::make_unique<Async<Config>>(g, tile::machine::device().sms);
-}
 
 // Whether all that lanes load side by side are float4s.
 template <class C>
@@ -1491,66 +1225,74 @@ class Vector : public tile::BoundKernel {
         tiles_(std::size_t(tile::ceil_div(g.M, C::BM)) * std::size_t(shares_.tilesN)),
         sums_(shares_.shares > 1 ? std::size_t(shares_.shares) * g.M : 0, std::size_t(g.N),
               "shares"),
-        taken_(1, shares_.shares > 1 ? tiles_ : 0, "tickets"),
-        quads_(C::QUADS && has_float4s<C>(g)) {
+        taken_(1, shares_.shares > 1 ? tiles_ : 0, "tickets") {
     if (shares_.shares == 1) return;
     const std::vector<unsigned> none(tiles_);
     tile::machine::copy_to_device(taken_.get(), none.data(), none.size() * sizeof(unsigned));
   }
   void run() override {
-    tile::launch(quads_ ? sgemm_vectors<C, C::QUADS> : sgemm_vectors<C, false>,
-                 dim3(unsigned(tiles_ * std::size_t(shares_.shares))), dim3(C::NUM_THREADS), 0,
-                 shares_, Tickets{sums_.get(), taken_.get()}, g_.M, g_.N, g_.K, g_.alpha, g_.A,
-                 g_.lda, g_.B, g_.ldb, g_.beta, g_.C, g_.ldc);
+    tile::launch(
+        C::QUADS && has_float4s<C>(g_) ? sgemm_vectors<C, C::QUADS> : sgemm_vectors<C, false>,
+        dim3(unsigned(tiles_ * std::size_t(shares_.shares))), dim3(C::NUM_THREADS), 0, shares_,
+        Tickets{sums_.get(), taken_.get()}, g_.M, g_.N, g_.K, g_.alpha, g_.A, g_.lda, g_.B,
+        g_.ldb, g_.beta, g_.C, g_.ldc);
   }
 
  private:
   tile::Gemm g_;
   Shares shares_;
   std::size_t tiles_;
-  Memory<float> sums_;
-  Memory<unsigned> taken_;
-  bool quads_;
+  tile::DeviceMatrix<float> sums_;
+  tile::DeviceMatrix<unsigned> taken_;
 };
 
+using Device = tile::machine::Device;
+using Bound = std::unique_ptr<tile::BoundKernel>;
+
 template <class C>
-std::unique_ptr<tile::BoundKernel> prepare_vectors(const tile::Product& product) {
-  const tile::Gemm g = tile::gemm_of(product);
-  require_countable(g);
-  return std::make_unique<Vector<C>>(g, tile::machine::device().sms);
+Bound bind_async(const Device& device, const tile::Gemm& g) {
+  return std::make_unique<Async<Config<C>>>(g, device.sms);
 }
 
-// Once.
-void say_that_chapter_14_multiplies() {
-  [[maybe_unused]] static const bool said = [] {
+template <class C>
+Bound bind_vectors(const Device& device, const tile::Gemm& g) {
+  return std::make_unique<Vector<C>>(g, device.sms);
+}
+Bound bind_column(const Device& device, const tile::Gemm& g) {
+  return (has_float4s<OneColumn>(g) ? bind_vectors<OneColumn>
+                                    : bind_vectors<OneColumnOfWords>)(device, g);
+}
+
+template <class C>
+Bound bind_tma(const Device& device, const tile::Gemm& g) {
+  if (!device.copies_in_bulk)
+    throw std::runtime_error(
+        "this kernel needs TMA, and so compute capability 9.0 and a program compiled for it");
+  return std::make_unique<Tma<Config<C>>>(g, device.sms);
+}
+// Rows of A come through registers as float4s.
+Bound bind_tall(const Device& device, const tile::Gemm& g) {
+  return (float4s_fit(g.A, g.lda) && g.K % 4 == 0 ? bind_tma<ThroughRegisters>
+                                                  : bind_tma<Large>)(device, g);
+}
+
+// On a GPU without TMA.
+Bound bind_on_older(const Device& device, const tile::Gemm& g) {
+  static bool said = false;
+  if (!said)
     std::fputs(
         "chapter 19: copies in bulk begin with compute capability 9.0, which this GPU or this program does not have: "
         "chapter 14's kernel multiplies\n",
         stderr);
-    return true;
-  }();
+  said = true;
+  return bind_async<Fallback>(device, g);
 }
 
-template <class Config>
-std::unique_ptr<tile::BoundKernel> prepare_tma_on(const tile::machine::Device& device,
-                                                  const tile::Product& product) {
+template <Bound (*bind)(const Device&, const tile::Gemm&)>
+Bound prepare(const tile::Product& product) {
   const tile::Gemm g = tile::gemm_of(product);
   require_countable(g);
-  if (!device.copies_in_bulk) {
-    say_that_chapter_14_multiplies();
-    return prepare_async<::Config<Fallback>>(product);
-  }
-  if constexpr (Config::THROUGH_REGISTERS)  // rows of A come as float4s
-    if (!float4s_fit(g.A, g.lda) || g.K % 4 != 0)
-      return prepare_tma_on<::Config<Large>>(device, product);
-  if (tiles_of_C_are_whole<Config>(g) && float4s_fit(g.C, g.ldc))
-    return std::make_unique<Tma<Config, true>>(g, device.sms);
-  return std::make_unique<Tma<::Config<typename Config::Ragged>, false>>(g, device.sms);
-}
-
-template <class Config>
-std::unique_ptr<tile::BoundKernel> prepare_tma(const tile::Product& product) {
-  return prepare_tma_on<Config>(tile::machine::device(), product);
+  return bind(tile::machine::device(), g);
 }
 // [/snippet launch]
 
@@ -1573,6 +1315,25 @@ enum class Choice {
   columns,  // few of them, or very few results
   async     // chapter 14's kernel
 };
+struct Way {
+  const char* name;
+  Bound (*bind)(const Device&, const tile::Gemm&);
+};
+constexpr Way ways[] = {{"large", bind_tma<Large>},
+                        {"tall", bind_tall},
+                        {"medium", bind_tma<Medium>},
+                        {"small", bind_tma<Small>},
+                        {"medium_transposed", bind_tma<MediumTransposed>},
+                        {"small_transposed", bind_tma<SmallTransposed>},
+                        {"split_k", bind_tma<SplitK>},
+                        {"thin", bind_tma<Thin>},
+                        {"narrow", bind_tma<Narrow>},
+                        {"words", bind_async<Words>},
+                        {"row", bind_vectors<OneRow>},
+                        {"rows", bind_vectors<FewRows>},
+                        {"column", bind_column},
+                        {"columns", bind_vectors<FewColumns>},
+                        {"async", bind_on_older}};
 
 // Elements in all tiles, whether C has them or not.
 template <class Config>
@@ -1589,7 +1350,7 @@ double reckoned(const tile::Gemm& g, int filled, double blocks) {
 }
 template <class Config>
 double reckoned_tiles(const tile::Gemm& g, int sms) {
-  return reckoned<Config>(g, sms, plan_for<Config>(g.M, g.N, g.K, sms).blocks);
+  return reckoned<Config>(g, sms, scheduler_for<Config>(g.M, g.N, g.K, sms).blocks);
 }
 template <class Vectors>
 double reckoned_vectors(const tile::Gemm& g, int sms) {
@@ -1602,7 +1363,7 @@ double reckoned_vectors(const tile::Gemm& g, int sms) {
 // With fewer the tiles of `split_k` do not come into question.
 constexpr int LEAST_SHARES = 8;
 
-Choice choice_for(const tile::Gemm& g, const tile::machine::Device& device) {
+Choice choice_for(const tile::Gemm& g, const Device& device) {
   // Bytes decide. Of more rows, those of B would be read more than twice.
   if (g.N == 1) return Choice::column;
   if (g.N <= 4) return Choice::columns;
@@ -1634,13 +1395,13 @@ Choice choice_for(const tile::Gemm& g, const tile::machine::Device& device) {
   const double of_several = each_has_one ? 0 : shared / g.K;
   const bool whole = tiles_of_C_are_whole<Config<Medium>>(g) && float4s_fit(g.C, g.ldc);
   const double medium_tiles = covered<Config<Medium>>(g), edges = whole ? 0 : ragged / g.K;
-  const Plan splits = plan_for<Config<SplitK>>(g.M, g.N, g.K, sms);
-  struct Way {
+  const tile::TileScheduler splits = scheduler_for<Config<SplitK>>(g.M, g.N, g.K, sms);
+  struct Time {
     Choice choice;
     double time;
     bool possible;
   };
-  const Way ways[] = {
+  const Time times[] = {
       {Choice::small, small * reckoned_tiles<Config<Small>>(g, sms) + copied, true},
       {Choice::large, large * large_tiles + before(true) + of_several, enough},
       {Choice::tall, tall * large_tiles + copied + of_several,
@@ -1658,116 +1419,20 @@ Choice choice_for(const tile::Gemm& g, const tile::machine::Device& device) {
       {Choice::words, words * reckoned_tiles<Config<Words>>(g, sms), true},
       {Choice::rows, rows * reckoned_vectors<FewRows>(g, sms), true},
       {Choice::columns, columns * reckoned_vectors<FewColumns>(g, sms), true}};
-  Way best = ways[0];
-  for (const Way& way : ways)
-    if (way.possible && way.time < best.time) best = way;
+  Time best = times[0];
+  for (const Time& time : times)
+    if (time.possible && time.time < best.time) best = time;
   return best.choice;
 }
 
-std::unique_ptr<tile::BoundKernel> prepare_sgemm_on(const tile::machine::Device& device,
-                                                    const tile::Product& product) {
-  const tile::Gemm g = tile::gemm_of(product);
-  switch (choice_for(g, device)) {
-    case Choice::tall:
-      return prepare_tma_on<Config<ThroughRegisters>>(device, product);
-    case Choice::medium:
-      return prepare_tma_on<Config<Medium>>(device, product);
-    case Choice::small:
-      return prepare_tma_on<Config<Small>>(device, product);
-    case Choice::medium_transposed:
-      return prepare_tma_on<Config<MediumTransposed>>(device, product);
-    case Choice::small_transposed:
-      return prepare_tma_on<Config<SmallTransposed>>(device, product);
-    case Choice::split_k:
-      return prepare_tma_on<Config<SplitK>>(device, product);
-    case Choice::thin:
-      return prepare_tma_on<Config<Thin>>(device, product);
-    case Choice::narrow:
-      return prepare_tma_on<Config<Narrow>>(device, product);
-    case Choice::words:
-      return prepare_async<Config<Words>>(product);
-    case Choice::row:
-      return prepare_vectors<OneRow>(product);
-    case Choice::rows:
-      return prepare_vectors<FewRows>(product);
-    case Choice::column:
-      return has_float4s<OneColumn>(g) ? prepare_vectors<OneColumn>(product)
-                                       : prepare_vectors<OneColumnOfWords>(product);
-    case Choice::columns:
-      return prepare_vectors<FewColumns>(product);
-    case Choice::large:
-    case Choice::async:  // chapter 14's kernel, on a GPU that has no other
-      break;
-  }
-  return prepare_tma_on<Config<Large>>(device, product);
-}
-
-std::unique_ptr<tile::BoundKernel> prepare_sgemm(const tile::Product& product) {
-  return prepare_sgemm_on(tile::machine::device(), product);
+Bound bind_sgemm(const Device& device, const tile::Gemm& g) {
+  return ways[int(choice_for(g, device))].bind(device, g);
 }
 
 std::string chosen_name(const tile::Product& product) {
-  switch (choice_for(tile::gemm_of(product), tile::machine::device())) {
-    case Choice::large:
-      return "large";
-    case Choice::tall:
-      return "tall";
-    case Choice::medium:
-      return "medium";
-    case Choice::small:
-      return "small";
-    case Choice::medium_transposed:
-      return "medium_transposed";
-    case Choice::small_transposed:
-      return "small_transposed";
-    case Choice::split_k:
-      return "split_k";
-    case Choice::thin:
-      return "thin";
-    case Choice::narrow:
-      return "narrow";
-    case Choice::words:
-      return "words";
-    case Choice::row:
-      return "row";
-    case Choice::rows:
-      return "rows";
-    case Choice::column:
-      return "column";
-    case Choice::columns:
-      return "columns";
-    case Choice::async:
-      break;
-  }
-  return "async";
+  return ways[int(choice_for(tile::gemm_of(product), tile::machine::device()))].name;
 }
 // [/snippet dispatch]
-
-// Calls f(name, configuration) for every kernel of this chapter that copies in bulk.
-template <class F>
-void for_each_config(F&& f) {
-  f("tma", Config<Large>{});
-  f("straight", Config<Straight>{});
-  f("whole_tiles", Config<WholeTiles>{});
-  f("single_tile", Config<SingleTile>{});
-  f("equal_registers", Config<EqualRegisters>{});
-  f("stages3", Config<Stages3>{});
-  f("stages2", Config<Stages2>{});
-  f("apart", Config<Apart>{});
-  f("loads_b", Config<LoadsB>{});
-  f("loads_three", Config<LoadsThree>{});
-  f("bk8", Config<Bk8>{});
-  f("bk12", Config<Bk12>{});
-  f("rows_of_A", Config<RowsOfA>{});
-  f("through_registers", Config<ThroughRegisters>{});
-  f("small", Config<Small>{});
-  f("split_k", Config<SplitK>{});
-  f("medium", Config<Medium>{});
-  f("small_transposed", Config<SmallTransposed>{});
-  f("medium_transposed", Config<MediumTransposed>{});
-  f("thin", Config<Thin>{});
-  f("narrow", Config<Narrow>{});
-}
 
 // What the kernels of a multiplication take, each alone: where A is transposed by float4s, and
 // where A and B are moved word by word. And what kernels of few rows and columns take, where
@@ -1775,17 +1440,15 @@ void for_each_config(F&& f) {
 const int part_sizes[] = {2048, 4096, 8192};
 std::vector<tile::Chapter::Rate> part_rates() {
   std::vector<tile::Chapter::Rate> rates;
-  for (const int size : part_sizes) {
+  const auto copy_and_product = [&](const std::string& key, const std::string& copy,
+                                    int size) {
     const std::string at = std::to_string(size);
-    rates.push_back({"transpose_us." + at, "transposing A, M = N = K = " + at + ", us"});
+    rates.push_back({key + "_us." + at, copy + ", M = N = K = " + at + ", us"});
     rates.push_back({"multiply_us." + at, "multiplying, us"});
-  }
-  rates.push_back({"move_us.2047", "transposing A and copying B, M = N = K = 2047, us"});
-  rates.push_back({"multiply_us.2047", "multiplying, us"});
-  rates.push_back({"move_us.1001", "transposing A and copying B, M = N = K = 1001, us"});
-  rates.push_back({"multiply_us.1001", "multiplying, us"});
-  rates.push_back({"move_us.1350", "transposing A and copying B, M = N = K = 1350, us"});
-  rates.push_back({"multiply_us.1350", "multiplying, us"});
+  };
+  for (const int size : part_sizes) copy_and_product("transpose", "transposing A", size);
+  for (const int size : {2047, 1001, 1350})
+    copy_and_product("move", "transposing A and copying B", size);
   rates.push_back({"split_us", "`split_k`, 128 x 128 x 16384: all shares, us"});
   rates.push_back({"add_us", "adding them, us"});
   rates.push_back({"rows_us", "`rows`, 256 x 256 x 16384, us"});
@@ -1834,11 +1497,11 @@ void measure_copy_and_product(tile::RateSink& sink, const std::string& copy, int
 }
 void measure_parts(tile::RateSink& sink) {
   for (const int size : part_sizes)
-    measure_copy_and_product<Tma<Config<Large>, true>>(sink, "transpose", size);
-  measure_copy_and_product<Tma<Config<Large>, false>>(sink, "move", 2047);
-  measure_copy_and_product<Tma<Config<SmallTransposed>, false>>(sink, "move", 1001);
-  measure_copy_and_product<Tma<Config<MediumTransposed>, false>>(sink, "move", 1350);
-  Parts<Tma<Config<SplitK>, true>> split(few_results);
+    measure_copy_and_product<Tma<Config<Large>>>(sink, "transpose", size);
+  measure_copy_and_product<Tma<Config<Large>>>(sink, "move", 2047);
+  measure_copy_and_product<Tma<Config<SmallTransposed>>>(sink, "move", 1001);
+  measure_copy_and_product<Tma<Config<MediumTransposed>>>(sink, "move", 1350);
+  Parts<Tma<Config<SplitK>>> split(few_results);
   sink.rate("split_us", split.us([](auto& way) { way.multiply(); }));
   sink.rate("add_us", split.us([](auto& way) { way.add(); }));
   const auto run = [](tile::BoundKernel& way) { way.run(); };
@@ -1849,102 +1512,45 @@ void measure_parts(tile::RateSink& sink) {
 constexpr void (*measure_parts)(tile::RateSink&) = nullptr;
 #endif
 
-// four tiles of the chapter's kernel, and as many blocks
-const tile::Case counted{512, 256, 128};
-
 // The arithmetic of the prose.
 void predict(tile::Facts& facts) {
   const int sms = tile::h200.sms;
-  for_each_config([&]<class C>(const std::string& name, C) {
-    const double ffma = C::BK * C::ROWS * C::COLS, lds = C::BK * (C::ROWS + C::COLS) / 4.0;
-    const double warps = C::CONSUMERS / 32.0;
-    facts.predicted(name + ".threads", C::NUM_THREADS);
-    facts.predicted(name + ".consumers", C::CONSUMERS);
-    facts.predicted(name + ".results", C::ROWS * C::COLS);
-    facts.predicted(name + ".stage_kb", C::STAGE_BYTES / 1024.0, 0);
-    facts.predicted(name + ".smem_kb", C::SMEM_BYTES / 1024.0, 0);
-    facts.predicted(name + ".round.ffma", ffma);
-    facts.predicted(name + ".round.lds", lds);
-    facts.predicted(name + ".round.ffma_percent", 100 * ffma / (ffma + lds), 1);
-    facts.predicted(name + ".round.ceiling", tile::h200.peak_tflops() * ffma / (ffma + lds));
-    facts.predicted(name + ".round.cycles", ffma * warps / tile::GpuSpec::schedulers);
-    facts.predicted_loads(name, 1.0 / C::BM + 1.0 / C::BN,
-                          double(C::ROWS + C::COLS) / (C::ROWS * C::COLS), 4, 4);
-  });
   using C = Config<Large>;
-  facts.predicted("tma.band", C::BAND);
-  facts.predicted("registers.launch", C::REGISTERS_AT_LAUNCH);
-  facts.predicted("registers.more", C::MORE_REGISTERS);
-  facts.predicted("registers.fewer", C::FEWER_REGISTERS);
-  facts.predicted("registers.all",
-                  C::CONSUMERS * C::MORE_REGISTERS + 128 * C::FEWER_REGISTERS);
-  using R = Config<ThroughRegisters>;
-  facts.predicted("through.more", R::MORE_REGISTERS);
-  facts.predicted("through.fewer", R::FEWER_REGISTERS);
-  facts.predicted("through.fetched", 4 * QUADS_A<R>);
-  // of a warp that copies, beside two that multiply
-  constexpr double copies = QUADS_A<R> * (1 + 4);
-  facts.predicted("through.copies", copies);
-  facts.predicted("through.percent",
-                  100 * copies / (2 * R::BK * (R::ROWS * R::COLS + (R::ROWS + R::COLS) / 4.0)),
-                  1);
-  facts.predicted("registers.sm", 64 * 1024);
-  facts.predicted("registers.operands", 2 * (C::ROWS + C::COLS));
-  // a quarter of an SM with three warps
-  facts.predicted("registers.nine_warps", 16 * 1024 / 3 / 32 / 8 * 8);
-  facts.predicted("handover.kb", C::BM * C::BN * 4 / 1024.0, 0);
-  for (const int size : {1024, 1536, 2048, 3072, 4096, 5120, 6144, 8192}) {
-    const std::string at = std::to_string(size);
-    const Plan plan = plan_for<C>(size, size, size, sms);
-    const double tiles = plan.tiles(), waves = (plan.tiles() + sms - 1) / sms;
-    facts.predicted("tiles." + at, tiles);
-    facts.predicted("waves." + at, waves);
-    facts.predicted("busy_percent." + at, 100 * tiles / (waves * sms), 1);
-    facts.predicted("sharing_at_most." + at, waves * sms / tiles, 2);
-    facts.predicted("left_over." + at, plan.tiles() % sms);
-    facts.predicted("shared_tiles." + at, plan.shared);
-    facts.predicted("shared_rounds." + at, double(plan.shared) * plan.rounds / sms, 1);
-    facts.predicted("rounds." + at, plan.rounds);
-    const double bytes = 2 * 4.0 * size * size, flops = 2.0 * size * size * size;
-    facts.predicted("transpose.us." + at, bytes / tile::h200.dram_gbs * 1e-3, 0);
-    facts.predicted("transpose.percent." + at,
-                    100 * bytes / (tile::h200.dram_gbs * 1e9) /
-                        (flops / (tile::h200.peak_tflops() * 1e12)),
-                    1);
-    facts.predicted(
-        "workspace_mb." + at,
-        4e-6 * size * size + (plan.shared > 0 ? 4e-6 * plan.blocks * C::BM * C::BN : 0), 0);
+  for (const int size : {1536, 3072, 4096, 5120, 6144}) {
+    const int tiles = scheduler_for<C>(size, size, size, sms).tiles();
+    facts.predicted("busy_percent." + std::to_string(size),
+                    100.0 * tiles / (tile::ceil_div(tiles, sms) * sms), 1);
   }
+  // A transposed, and the sums of each block
+  facts.predicted(
+      "workspace_mb.4096",
+      4e-6 * (4096.0 * 4096 + scheduler_for<C>(4096, 4096, 4096, sms).blocks * C::BM * C::BN),
+      0);
 
   // Products that the page takes as examples of what tiles cost.
-  const auto covered_percent = [&]<class Tiles>(Tiles, int M, int N) {
+  const auto covered_percent = [](double (*covered)(const tile::Gemm&), int M, int N) {
     tile::Gemm g{};
     g.M = M, g.N = N;
-    return 100 * covered<Tiles>(g) / (double(M) * N);
+    return 100 * covered(g) / (double(M) * N);
   };
-  facts.predicted("ragged.covered_percent", covered_percent(C{}, 4100, 4100), 1);
-  const Config<Small> small;
-  facts.predicted("ragged.small.1023x129.covered_percent", covered_percent(small, 1023, 129),
-                  0);
-  facts.predicted("ragged.small.37x4099.covered_percent", covered_percent(small, 37, 4099), 0);
+  facts.predicted("ragged.covered_percent", covered_percent(covered<C>, 4100, 4100), 1);
+  facts.predicted("ragged.small.1023x129.covered_percent",
+                  covered_percent(covered<Config<Small>>, 1023, 129), 0);
+  facts.predicted("ragged.small.37x4099.covered_percent",
+                  covered_percent(covered<Config<Small>>, 37, 4099), 0);
   facts.predicted("ragged.medium.1350.covered_percent",
-                  covered_percent(Config<Medium>{}, 1350, 1350), 0);
+                  covered_percent(covered<Config<Medium>>, 1350, 1350), 0);
   facts.predicted("limits.extent", MOST_EXTENT);
-  // a matrix of 4096 x 4096 and a vector
-  const double elements = 4096.0 * 4096;
-  facts.predicted("vector.mb", 4e-6 * elements, 0);
-  facts.predicted("vector.us", 4 * elements / tile::h200.dram_gbs * 1e-3, 0);
-  facts.predicted("vector.fma_us", 2 * elements / tile::h200.peak_tflops() * 1e-6, 1);
+  // a matrix of 4096 x 4096
+  facts.predicted("vector.us", 4 * 4096.0 * 4096 / tile::h200.dram_gbs * 1e-3, 0);
   // few results, and a long K
-  const auto plan_for_few = [&]<class Tiles>(Tiles) {
-    return plan_for<Tiles>(few_results.M, few_results.N, few_results.K, sms);
-  };
-  const Plan split = plan_for_few(Config<SplitK>{});
+  const auto [M, N, K] = std::array{few_results.M, few_results.N, few_results.K};
+  const tile::TileScheduler split = scheduler_for<Config<SplitK>>(M, N, K, sms);
   facts.predicted("split.shares", split.blocks / split.tiles());
-  facts.predicted("split.places", sms * Config<SplitK>::BLOCKS);
-  facts.predicted("split.small.blocks", plan_for_few(Config<Small>{}).blocks);
+  facts.predicted("split.places", sms * SplitK::BLOCKS);
+  facts.predicted("split.small.blocks", scheduler_for<Config<Small>>(M, N, K, sms).blocks);
   facts.predicted("split.least_shares", LEAST_SHARES);
-  facts.predicted("split.most_tiles", sms * Config<SplitK>::BLOCKS / LEAST_SHARES);
+  facts.predicted("split.most_tiles", sms * SplitK::BLOCKS / LEAST_SHARES);
   // sixteen rows and columns
   constexpr int few = 16, depth = 65536;
   facts.predicted("few.columns.blocks",
@@ -1952,39 +1558,52 @@ void predict(tile::Facts& facts) {
                       shares_for<FewColumns>(few, few, depth, sms).shares);
 }
 
-template <class Config>
+template <class C>
 tile::Kernel kernel(const char* name) {
-  return {name,
-          nullptr,
-          reinterpret_cast<const void*>(sgemm_tma<Config, true>),
-          Config::NUM_THREADS,
-          {Config::BM, Config::BN, Config::BK, tile::Alignment::whole_C},
-          2 * 8 * Config::BARRIERS,
-          Config::SMEM_BYTES,
-          prepare_tma<Config>,
-          {},
-          true};
+  return {.name = name,
+          .address = reinterpret_cast<const void*>(sgemm_tma<Config<C>, true>),
+          .block_threads = Config<C>::NUM_THREADS,
+          .tile = {C::BM, C::BN, C::BK, tile::Alignment::whole_C},
+          .static_shared = 2 * 8 * Config<C>::BARRIERS,
+          .dynamic_shared = Config<C>::SMEM_BYTES,
+          .prepare = prepare<bind_tma<C>>,
+          .takes_any_extent = true};
 }
 
 template <class C>
 tile::Kernel async_kernel(const char* name) {
-  return {name,
-          nullptr,
-          reinterpret_cast<const void*>(sgemm_async<C, true>),
-          C::NUM_THREADS,
-          {C::BM, C::BN, C::BK, tile::Alignment::float4s},
-          0,
-          C::SMEM_BYTES,
-          prepare_async<C>,
-          {},
-          true};
+  return {.name = name,
+          .address = reinterpret_cast<const void*>(sgemm_async<Config<C>, true>),
+          .block_threads = Config<C>::NUM_THREADS,
+          .tile = {C::BM, C::BN, C::BK, tile::Alignment::float4s},
+          .dynamic_shared = Config<C>::SMEM_BYTES,
+          .prepare = prepare<bind_async<C>>,
+          .takes_any_extent = true};
+}
+
+// The kernels that compute any shape themselves.
+std::vector<tile::Kernel> kernels_of_any_shape() {
+  return {kernel<Large>("tma"),
+          kernel<Small>("small"),
+          kernel<SplitK>("split_k"),
+          kernel<Medium>("medium"),
+          kernel<SmallTransposed>("small_transposed"),
+          kernel<MediumTransposed>("medium_transposed"),
+          kernel<Thin>("thin"),
+          kernel<Narrow>("narrow"),
+          async_kernel<Fallback>("async"),
+          async_kernel<Words>("words")};
+}
+// Of this the general tests ask nothing, as A may decide as well.
+tile::Kernel through_registers() {
+  tile::Kernel through = kernel<ThroughRegisters>("through_registers");
+  through.prepare = prepare<bind_tall>;
+  return through;
 }
 
 std::vector<tile::Kernel> kernels() {
-  std::vector<tile::Kernel> all;
-  for_each_config([&]<class C>(const char* name, C) { all.push_back(kernel<C>(name)); });
-  all.push_back(async_kernel<Config<Fallback>>("async"));
-  all.push_back(async_kernel<Config<Words>>("words"));
+  std::vector<tile::Kernel> all = kernels_of_any_shape();
+  all.insert(all.begin() + 1, through_registers());
   return all;
 }
 
@@ -2022,99 +1641,63 @@ std::vector<tile::Case> sweep_problems() {
 
 // The book's sgemm.
 tile::Kernel final_sgemm() {
-  return {"sgemm",
-          nullptr,
-          nullptr,
-          0,
-          {Small::BM, Small::BN, Small::BK, tile::Alignment::any},
-          0,
-          0,
-          prepare_sgemm,
-          {},
-          true};
+  return {.name = "sgemm",
+          .tile = {Small::BM, Small::BN, Small::BK, tile::Alignment::any},
+          .prepare = prepare<bind_sgemm>,
+          .takes_any_extent = true};
 }
 
 }  // namespace
 
+// Counted: four tiles of `tma`, and as many blocks.
 TILE_CHAPTER(.number = 19, .title = "A tile for every shape", .kernels = kernels(),
-             .counted = counted, .sizes = {256, 512, 768, 1024, 1280, 1536, 2048, 4096, 8192},
-             .predict = predict, .measure_rates = measure_parts,
-             .profiled = {{"transpose", "transpose_A"}}, .shapes = choices,
-             .rates = part_rates(), .baseline = tile::Baseline::stronger,
+             .counted = {512, 256, 128},
+             .sizes = {256, 512, 768, 1024, 1280, 1536, 2048, 4096, 8192}, .predict = predict,
+             .measure_rates = measure_parts, .profiled = {{"transpose", "transpose_A"}},
+             .shapes = choices, .rates = part_rates(), .baseline = tile::Baseline::stronger,
              .extension = tile::extension_of({final_sgemm(), sweep_problems(), chosen_name}))
 
-// The kernels that compute any shape themselves, and those that leave what is not in whole
-// tiles to another one.
-std::vector<tile::Kernel> kernels_of_any_shape() {
-  return {kernel<Config<Large>>("tma"),
-          kernel<Config<Small>>("small"),
-          kernel<Config<SplitK>>("split_k"),
-          kernel<Config<Medium>>("medium"),
-          kernel<Config<SmallTransposed>>("small_transposed"),
-          kernel<Config<MediumTransposed>>("medium_transposed"),
-          kernel<Config<Thin>>("thin"),
-          kernel<Config<Narrow>>("narrow"),
-          async_kernel<Config<Fallback>>("async"),
-          async_kernel<Config<Words>>("words")};
-}
 // What sgemm starts for few rows and columns.
 template <class C>
 tile::Kernel vector_kernel(const char* name) {
-  return {name,
-          nullptr,
-          reinterpret_cast<const void*>(sgemm_vectors<C, C::QUADS>),
-          C::NUM_THREADS,
-          {C::BM, C::BN, C::BK, tile::Alignment::float4s},
-          C::WARPS * C::PLACES * sizeof(float),
-          0,
-          prepare_vectors<C>,
-          {},
-          true};
+  return {.name = name,
+          .address = reinterpret_cast<const void*>(sgemm_vectors<C, C::QUADS>),
+          .block_threads = C::NUM_THREADS,
+          .tile = {C::BM, C::BN, C::BK, tile::Alignment::float4s},
+          .static_shared = C::WARPS * C::PLACES * sizeof(float),
+          .prepare = prepare<bind_vectors<C>>,
+          .takes_any_extent = true};
 }
-
 std::vector<tile::Kernel> vector_kernels() {
-  return {vector_kernel<OneRow>("row"), vector_kernel<FewRows>("rows"),
-          vector_kernel<OneColumn>("column"),
-          vector_kernel<OneColumnOfWords>("column_of_words"),
-          vector_kernel<FewColumns>("columns")};
-}
-
-// Of these the general tests ask nothing, as A may decide as well.
-tile::Kernel through_registers() {
-  return kernel<Config<ThroughRegisters>>("through_registers");
-}
-std::vector<tile::Kernel> experiments() {
-  std::vector<tile::Kernel> all;
-  for_each_config([&]<class C>(const char* name, C) {
-    if (!std::is_same_v<Config<typename C::Ragged>, C>) all.push_back(kernel<C>(name));
-  });
-  return all;
+  return {vector_kernel<FewRows>("rows"), vector_kernel<FewColumns>("columns"),
+          vector_kernel<OneRow>("row"), vector_kernel<OneColumn>("column"),
+          vector_kernel<OneColumnOfWords>("column_of_words")};
 }
 
 TILE_GEMM_TESTS(kernels_of_any_shape())
 
-TEST_CASE(
-    "the chapter's kernel computes whole tiles and others, wherever the matrices begin") {
-  const tile::Kernel tma = kernel<Config<Large>>("tma");
-  CHECK(tile::first_failure(tma, tile::whole_tiles(tma.tile)) == "");
-  CHECK(tile::first_failure(tma, {{300, 100, 50, 1, 2, 1, tile::Fill::integers}}) == "");
-}
-
 TILE_TRIED_ON_MODEL("small", "small_transposed", "split_k", "medium", "medium_transposed",
                     "thin", "narrow", "async", "words")
 
-#if TILE_ON_MODEL
-TEST_CASE("the other kernels are free of races on whole tiles" *
-          doctest::test_suite("model thorough")) {
-  std::vector<tile::Kernel> others = experiments();
-  others.push_back(kernel<Config<Large>>("tma"));
-  others.push_back(through_registers());
-  tile::test_whole_tiles_are_clean(others);
+TEST_CASE("tma computes whole tiles and others, shared or not, wherever the matrices begin") {
+  const tile::Kernel tma = kernel<Large>("tma");
+  CHECK(tile::first_failure(tma, tile::whole_tiles(tma.tile)) == "");
+  CHECK(tile::first_failure(tma, {{300, 100, 50, 1, 2, 1, tile::Fill::integers},
+                                  {255, 129, 401, 1, 2, 1, tile::Fill::integers},
+                                  // in two shares, in three; three tiles in four
+                                  {256, 128, 16 * 16, 1, 2, 0, tile::Fill::integers},
+                                  {256, 128, 25 * 16, 1, 2, 0, tile::Fill::integers},
+                                  {256, 384, 11 * 16, 1, 2, 0, tile::Fill::integers}}) == "");
 }
-#endif
+
+TEST_CASE("rows of A lie where threads read them: whole tiles and others, in three shares") {
+  CHECK(tile::first_failure(kernel<Small>("small"),
+                            {{64, 64, 16, 1, 0, 0, tile::Fill::integers},
+                             {65, 190, 400, 1, 2, 0, tile::Fill::integers}}) == "");
+}
 
 TEST_CASE("a tile in many shares, and in one: whole and not, wherever C begins") {
-  CHECK(tile::first_failure(kernel<Config<SplitK>>("split_k"),
+  CHECK(tile::first_failure(kernel<SplitK>("split_k"),
                             {{64, 64, 2048, 1, 0, 0, tile::Fill::integers},
                              {128, 192, 1000, 2, -1, 0, tile::Fill::integers},
                              {100, 70, 1001, 1, 2, 1, tile::Fill::integers},
@@ -2137,33 +1720,19 @@ TEST_CASE("A through registers: whole tiles and others, few and many, shared or 
   tile::test_refusals({kernel});
 }
 
-TEST_CASE("experiments compute what the chapter's kernel does") {
-  CHECK(experiments().size() + kernels_of_any_shape().size() + 1 ==
-        tile::this_chapter().kernels.size());
-  for (const tile::Kernel& kernel : experiments()) {
-    INFO(kernel.name);
-    CHECK(tile::first_failure(kernel, {tile::whole_tiles(kernel.tile).front(),
-                                       {300, 100, 50, 1, 2, 1, tile::Fill::integers}}) == "");
-  }
-  tile::test_unread_C({experiments().front()});
-  tile::test_refusals(experiments());
-}
-
 // Whether their elements come as float4s is not a matter of whole tiles, so what
 // TILE_GEMM_TESTS asks is asked here one by one.
 TEST_CASE("few rows and few columns: every shape, wherever the matrices begin" *
           doctest::test_suite("thorough")) {
-  for (const tile::Kernel& kernel :
-       {vector_kernel<FewRows>("rows"), vector_kernel<FewColumns>("columns")}) {
-    tile::test_shapes({kernel});
-    tile::test_rounding({kernel});
-    tile::test_leading_dimensions({kernel});
-    tile::test_misalignment({kernel});
-    tile::test_alpha_and_beta({kernel});
-    tile::test_unread_C({kernel});
-    tile::test_running_again({kernel});
-  }
-  tile::test_refusals(vector_kernels());
+  const std::vector<tile::Kernel> all = vector_kernels(), few{all[0], all[1]};
+  tile::test_shapes(few);
+  tile::test_rounding(few);
+  tile::test_leading_dimensions(few);
+  tile::test_misalignment(few);
+  tile::test_alpha_and_beta(few);
+  tile::test_unread_C(few);
+  tile::test_running_again(few);
+  tile::test_refusals(all);
 }
 
 TEST_CASE(
@@ -2174,13 +1743,16 @@ TEST_CASE(
       for (const int N : {1, 3, kernel.tile.BN + 1})
         for (const int K : {1, 131, 2 * kernel.tile.BK + 4})
           cases.push_back({M, N, K, 2, -1, M % 2, tile::Fill::integers});
-    INFO(kernel.name);
     CHECK(tile::first_failure(kernel, cases) == "");
   }
 }
 
-TEST_CASE("the book's sgemm computes what it has kernels of few rows and columns for") {
-  std::vector<tile::Case> cases;
+TEST_CASE("the book's sgemm computes whatever it chooses for") {
+  std::vector<tile::Case> cases{{1, 1, 1, 2, 0, 0, tile::Fill::integers},
+                                {1, 130, 70, 1, 2, 1, tile::Fill::integers},
+                                {130, 1, 70, 1, 0, 0, tile::Fill::integers},
+                                {64, 192, 70, 1, 2, 0, tile::Fill::integers},
+                                {3071, 1406, 5, 1, 2, 0, tile::Fill::integers}};
   for (const int few : {1, 2, 4, 5, 8, 9})
     for (const int K : {3, 300}) {
       cases.push_back({few, 133, K, 2, few % 3 - 1.0f, 0, tile::Fill::integers});
@@ -2188,36 +1760,18 @@ TEST_CASE("the book's sgemm computes what it has kernels of few rows and columns
       cases.push_back({few, few, 4 * K, 1, 0, 0, tile::Fill::integers});
     }
   CHECK(tile::first_failure(final_sgemm(), cases) == "");
-}
-
-TEST_CASE("the book's sgemm computes whatever it chooses for") {
-  CHECK(tile::first_failure(final_sgemm(), {{1, 1, 1, 2, 0, 0, tile::Fill::integers},
-                                            {1, 130, 70, 1, 2, 1, tile::Fill::integers},
-                                            {130, 1, 70, 1, 0, 0, tile::Fill::integers},
-                                            {64, 192, 70, 1, 2, 0, tile::Fill::integers},
-                                            {3071, 1406, 5, 1, 2, 0, tile::Fill::integers}}) ==
-        "");
   tile::test_refusals({final_sgemm()});
 }
 
-TEST_CASE("where no copies in bulk are, the book's sgemm says so once, and computes") {
+Bound bind_without_tma(const Device& device, const tile::Gemm& g) {
+  return bind_sgemm({device.sms, false}, g);
+}
+TEST_CASE("where no copies in bulk are, the book's sgemm computes all the same") {
   tile::Kernel older = final_sgemm();
-  older.prepare = [](const tile::Product& product) {
-    return prepare_sgemm_on({tile::machine::device().sms, false}, product);
-  };
-  const std::vector<tile::Case> cases{{130, 70, 33, 2, -1, 1, tile::Fill::integers},
-                                      {256, 256, 64, 1, 0, 0, tile::Fill::integers},
-                                      {1, 70, 33, 1, 2, 0, tile::Fill::integers}};
-  const auto says = [&] {
-    return tile::written_to_stderr([&] { CHECK(tile::first_failure(older, cases) == ""); });
-  };
-  const std::string said = says();
-  if (tile::machine::device().copies_in_bulk) {  // or another test has been told
-    CHECK(said.starts_with("chapter 19: copies in bulk begin with compute capability 9.0"));
-    CHECK(said.ends_with("chapter 14's kernel multiplies\n"));
-    CHECK(std::ranges::count(said, '\n') == 1);
-  }
-  CHECK(says() == "");
+  older.prepare = prepare<bind_without_tma>;
+  CHECK(tile::first_failure(older, {{130, 70, 33, 2, -1, 1, tile::Fill::integers},
+                                    {256, 256, 64, 1, 0, 0, tile::Fill::integers},
+                                    {1, 70, 33, 1, 2, 0, tile::Fill::integers}}) == "");
 }
 
 // A product whose matrices hold no elements that anybody reads.
@@ -2227,137 +1781,158 @@ tile::Gemm product(int M, int N, int K) {
 }
 
 TEST_CASE("extents that int cannot count are refused when a product is prepared") {
-  std::vector<tile::Kernel> kernels = tile::this_chapter().kernels;
-  kernels.push_back(final_sgemm());
   for (int tile::Gemm::*const extent : {&tile::Gemm::M, &tile::Gemm::N, &tile::Gemm::K}) {
     tile::Gemm g = product(4, 4, 4);
     g.lda = g.ldb = g.ldc = INT_MAX;
     g.*extent = MOST_EXTENT;
     CHECK_NOTHROW(require_countable(g));
     g.*extent = MOST_EXTENT + 1;
-    for (const tile::Kernel& kernel : kernels) {
-      INFO(kernel.name);
+    for (const tile::Kernel& kernel : {kernel<Large>("tma"), final_sgemm()})
       CHECK_THROWS_WITH_AS(
           tile::Launchable(kernel).run(tile::product_of(g)),
           "M, N and K may be 2147482623 at most, and one is 2147482624: split the problem",
           std::invalid_argument);
-    }
   }
 }
 
-TEST_CASE("a plan of the deepest problem gives all of its rounds to blocks") {
-  for_each_config([]<class C>(const char* name, C) {
-    INFO(name);
-    const Plan plan = plan_for<C>(1, 4, MOST_EXTENT, 132);
-    CHECK(std::int64_t(plan.rounds) * C::BK >= MOST_EXTENT);
-    if (plan.shared > 0) CHECK(plan.first_round_of(plan.blocks) == plan.rounds);
-  });
+TEST_CASE("where an int does not count the rounds of all tiles, none is shared") {
+  // 16 tiles of small, and 20
+  constexpr int most = INT_MAX / 16 * 16;
+  for (const auto scheduler : {scheduler_for<Config<Small>>, scheduler_for<Config<SplitK>>}) {
+    CHECK(scheduler(256, 256, most, 132).split_tiles == 16);
+    CHECK(scheduler(256, 320, most, 132).split_tiles == 0);
+  }
+}
+
+TEST_CASE(
+    "where nobody takes over, all tiles have as many shares, as many as there is room for") {
+  const auto shares = [](int M, int N, int K, int sms) {
+    const tile::TileScheduler s = scheduler_for<Config<SplitK>>(M, N, K, sms);
+    CHECK(s.blocks <= sms * SplitK::BLOCKS);
+    CHECK(s.split_tiles == (s.blocks > s.tiles() ? s.tiles() : 0));
+    for (int n = 0; s.split_tiles > 0 && n < s.blocks; ++n)
+      CHECK(s.begin_of(n + 1) - s.begin_of(n) >= SplitK::MIN_DEPTH / SplitK::BK);
+    return s.split_tiles == 0 ? 1.0 : double(s.blocks) / s.tiles();
+  };
+  CHECK(shares(128, 128, 16384, 132) == 99);
+  CHECK(shares(128, 128, 16384, 1) == 1);  // four tiles, three places
+  CHECK(shares(128, 64, 16384, 1) == 1);
+  CHECK(shares(64, 64, 16384, 1) == 3);
+  CHECK(shares(1, 1, 127, 132) == 2);  // seven rounds and one that is not whole
+  CHECK(shares(1, 1, 112, 132) == 1);
+  CHECK(shares(1, 1, 65536, 132) == 396);
+  CHECK(shares(64 * 14, 64 * 14, 4096, 132) == 2);  // 196 tiles
+  CHECK(shares(64 * 15, 64 * 14, 4096, 132) == 1);
+}
+
+TEST_CASE("shares of few rows or columns cover K once") {
+  const auto check = [](auto shares_for, int BK) {
+    for (const int sms : {1, 132})
+      for (const int M : {1, 8, 100})
+        for (const int N : {1, 8, 4096})
+          for (const int K : {1, 31, 1025, 4096, MOST_EXTENT}) {
+            const Shares shares = shares_for(M, N, K, sms);
+            CHECK(shares.depth % BK == 0);
+            CHECK(std::int64_t(shares.shares) * shares.depth >= K);
+            CHECK(std::int64_t(shares.shares - 1) * shares.depth < K);
+          }
+  };
+  check(&shares_for<OneRow>, OneRow::BK);
+  check(&shares_for<FewRows>, FewRows::BK);
+  check(&shares_for<OneColumn>, OneColumn::BK);
+  check(&shares_for<OneColumnOfWords>, OneColumnOfWords::BK);
+  check(&shares_for<FewColumns>, FewColumns::BK);
 }
 
 TEST_CASE("sgemm chooses by shape, and by what the GPU has") {
-  const tile::machine::Device hopper{132, true}, older{108, false};
-  const auto choice = [&](int M, int N, int K) {
-    return choice_for(product(M, N, K), hopper);
+  struct Shape {
+    int M, N, K;
   };
-  for (const int n : {1792, 2000, 4096, 16384}) CHECK(choice(n, n, n) == Choice::large);
+  const auto chosen = [](Choice choice, std::initializer_list<Shape> shapes, int sms = 132) {
+    for (const Shape& s : shapes) {
+      INFO(s.M, " x ", s.N, " x ", s.K);
+      CHECK(ways[int(choice_for(product(s.M, s.N, s.K), {sms, true}))].name ==
+            ways[int(choice)].name);
+    }
+  };
+  const auto squares = [&](Choice choice, std::initializer_list<int> sizes) {
+    for (const int n : sizes) chosen(choice, {{n, n, n}});
+  };
+  squares(Choice::large, {1792, 2000, 4096, 16384});
   // small enough for a kernel to count that transposes A
-  for (const int n : {1500, 1536}) CHECK(choice(n, n, n) == Choice::tall);
-  for (const int n : {384, 512, 960, 1000, 1088, 1216})
-    CHECK(choice(n, n, n) == Choice::small);
+  squares(Choice::tall, {1500, 1536});
+  // 1200: tiles that are not whole: ones of medium size have to cover as little as small ones
+  squares(Choice::small, {384, 512, 960, 1000, 1088, 1200, 1216});
   // a million elements or more, or a long K
-  for (const int n : {1024, 1152, 1280, 1400}) CHECK(choice(n, n, n) == Choice::medium);
-  CHECK(choice(64, 15616, 2048) == Choice::small);
-  CHECK(choice(64, 15744, 2048) == Choice::medium);
-  CHECK(choice(64, 11392, 4096) == Choice::small);
-  CHECK(choice(64, 11520, 4096) == Choice::medium);
-  CHECK(choice(640, 640, 8192) == Choice::medium);
-  // tiles that are not whole: ones of medium size have to cover as little as small ones
-  CHECK(choice(1200, 1200, 1200) == Choice::small);
+  squares(Choice::medium, {1024, 1152, 1280, 1400});
+  chosen(Choice::small, {{64, 15616, 2048}, {64, 11392, 4096}});
+  chosen(Choice::medium, {{64, 15744, 2048}, {64, 11520, 4096}, {640, 640, 8192}});
   // A is transposed where it must be copied anyhow, or is small beside the product
-  for (const int n : {1001, 1050}) CHECK(choice(n, n, n) == Choice::small_transposed);
-  for (const int n : {1217, 1281, 1350, 1537, 1700, 2049})
-    CHECK(choice(n, n, n) == Choice::medium_transposed);
-  CHECK(choice(64, 16380, 1024) == Choice::small);
-  for (const int N : {16380, 16384}) CHECK(choice(64, N, 4096) == Choice::medium);
-  CHECK(choice(62, 16384, 4096) == Choice::medium);
+  squares(Choice::small_transposed, {1001, 1050});
+  squares(Choice::medium_transposed, {1217, 1281, 1350, 1537, 1700, 2049});
+  chosen(Choice::small, {{64, 16380, 1024}});
+  chosen(Choice::medium, {{64, 16380, 4096}, {64, 16384, 4096}, {62, 16384, 4096}});
   // A thin element is reckoned for 1.1 small ones. Of up to 48 rows thin tiles cover three
   // quarters of what small ones do, from 65 rows on three quarters again.
-  for (const int n : {9, 16, 33, 48, 65, 112}) CHECK(choice(n, 4096, 4096) == Choice::thin);
-  for (const int n : {49, 64, 113, 128}) CHECK(choice(n, 4096, 4096) == Choice::small);
-  CHECK(choice(336, 1024, 2000) == Choice::thin);
+  for (const int n : {9, 16, 33, 48, 65, 112}) chosen(Choice::thin, {{n, 4096, 4096}});
+  for (const int n : {49, 64, 113, 128}) chosen(Choice::small, {{n, 4096, 4096}});
+  chosen(Choice::thin, {{336, 1024, 2000}, {333, 1000, 2001}});
   // few rows and columns, wherever they lie
-  CHECK(choice(1, 4096, 4096) == Choice::row);
-  CHECK(choice(1, 5, 4096) == Choice::row);
-  for (const int n : {2, 8}) CHECK(choice(n, 4096, 4096) == Choice::rows);
-  for (const int n : {2, 3, 4}) CHECK(choice(4096, n, 4096) == Choice::columns);
-  CHECK(choice(4096, 1, 4096) == Choice::column);
-  CHECK(choice(1, 1, 4096) == Choice::column);
-  CHECK(choice(1, 4, 4096) == Choice::columns);
-  CHECK(choice(8, 4, 65536) == Choice::columns);
-  CHECK(choice(8, 5, 65536) == Choice::rows);
+  chosen(Choice::row, {{1, 4096, 4096}, {1, 5, 4096}});
+  chosen(Choice::rows, {{2, 4096, 4096}, {8, 4096, 4096}, {8, 5, 65536}});
+  chosen(Choice::column, {{4096, 1, 4096}, {1, 1, 4096}});
+  for (const int n : {2, 3, 4}) chosen(Choice::columns, {{4096, n, 4096}});
+  chosen(Choice::columns, {{1, 4, 4096}, {8, 4, 65536}});
   // a narrow tile has half as many columns as a small one
-  for (const int n : {5, 8, 32}) CHECK(choice(4096, n, 4096) == Choice::narrow);
-  for (const int n : {33, 64, 96, 128}) CHECK(choice(4096, n, 4096) == Choice::small);
+  for (const int n : {5, 8, 32}) chosen(Choice::narrow, {{4096, n, 4096}});
+  for (const int n : {33, 64, 96, 128}) chosen(Choice::small, {{4096, n, 4096}});
   // where A and B would have to be copied: words of small products
-  for (const int n : {257, 513, 705}) CHECK(choice(n, n, n) == Choice::words);
-  CHECK(choice(37, 4099, 1021) == Choice::words);
-  CHECK(choice(1023, 129, 4095) == Choice::words);
-  CHECK(choice(333, 1000, 2001) == Choice::thin);
-  CHECK(choice(512, 2048, 4096) == Choice::large);
+  squares(Choice::words, {257, 513, 705});
+  chosen(Choice::words, {{37, 4099, 1021}, {1023, 129, 4095}});
   // fewer than a million elements, whatever K is
-  CHECK(choice(512, 1920, 2048) == Choice::small);
-  CHECK(choice(512, 1920, 4096) == Choice::medium);
-  CHECK(choice(256 * 12, 128 * 11, 400) == Choice::tall);  // each SM has a tile
-  CHECK(choice(256 * 12, 128 * 11 - 128, 400) == Choice::medium);
-  // half or more of each large tile would lie beside C
-  CHECK(choice(16384, 64, 4096) == Choice::small);
-  CHECK(choice(64, 16384, 4096) == Choice::medium);
-  CHECK(choice(192, 16384, 4096) == Choice::medium_transposed);  // a quarter
+  chosen(Choice::large, {{512, 2048, 4096}});
+  chosen(Choice::small, {{512, 1920, 2048}});
+  chosen(Choice::medium, {{512, 1920, 4096}});
+  // each SM has a tile
+  chosen(Choice::tall, {{256 * 12, 128 * 11, 400}});
+  chosen(Choice::medium, {{256 * 12, 128 * 11 - 128, 400}});
+  // half or more of each large tile would lie beside C; a quarter
+  chosen(Choice::small, {{16384, 64, 4096}});
+  chosen(Choice::medium_transposed, {{192, 16384, 4096}});
   // with A transposed, if each SM has a medium tile
-  CHECK(choice(64, 128 * 131, 4096) == Choice::medium);
-  CHECK(choice(64, 128 * 132, 4096) == Choice::medium_transposed);
+  chosen(Choice::medium, {{64, 128 * 131, 4096}});
+  chosen(Choice::medium_transposed, {{64, 128 * 132, 4096}});
   // three thousand million products
-  CHECK(choice(3072, 768, 1268) != Choice::tall);
-  CHECK(choice(3072, 768, 1272) == Choice::tall);
-  CHECK(choice(256, 16384, 4096) == Choice::large);
+  chosen(Choice::medium, {{3072, 768, 1268}});
+  chosen(Choice::tall, {{3072, 768, 1272}});
   // much of A for few columns of B: it comes through registers, rather than be transposed
-  CHECK(choice(16384, 256, 4096) == Choice::tall);
-  CHECK(choice(16384, 768, 4096) == Choice::tall);
-  CHECK(choice(16384, 1024, 4096) == Choice::large);
-  CHECK(choice(8192, 1024, 8192) == Choice::large);
-  CHECK(choice(16384, 256, 4095) != Choice::tall);
+  chosen(Choice::tall, {{16384, 256, 4096}, {16384, 768, 4096}});
+  chosen(Choice::large, {{256, 16384, 4096}, {16384, 1024, 4096}, {8192, 1024, 8192}});
+
+  // Few results. Each tile in eight shares or more, which takes 49 tiles at most.
+  chosen(Choice::columns, {{16, 16, 65536}});
+  for (const int n : {24, 32, 64, 100, 128, 256, 448})
+    chosen(Choice::split_k, {{n, n, 16384}});
+  chosen(Choice::medium, {{448, 512, 16384}, {449, 449, 16384}});  // seven shares
+  // its shares are 64 deep, as those of `words`, those of `rows` 32
+  for (const int K : {64, 128, 256, 1024}) chosen(Choice::rows, {{128, 128, K}});
+  chosen(Choice::split_k, {{128, 128, 2048}, {256, 256, 1024}});
+  chosen(Choice::rows, {{256, 256, 128}});
+  chosen(Choice::words, {{256, 256, 256}, {256, 256, 512}});
+  chosen(Choice::medium, {{1024, 1024, 16}});
+  chosen(Choice::small, {{512, 512, 16}});
+  // the same products, and fewer SMs to be waited for
+  chosen(Choice::small, {{256, 256, 256}}, 32);
+  chosen(Choice::split_k, {{128, 128, 1024}}, 32);
+
+  const Device older{108, false};
   for (const int n : {5, 512, 4096})
     CHECK(choice_for(product(n + 4, n, n), older) == Choice::async);
   CHECK(choice_for(product(8, 64, 64), older) == Choice::rows);
 }
 
-TEST_CASE("of few results, sgemm asks how many blocks K is enough for") {
-  const tile::machine::Device hopper{132, true};
-  const auto choice = [&](int n, int K) { return choice_for(product(n, n, K), hopper); };
-  // each tile in eight shares or more, which takes 49 tiles at most
-  CHECK(choice(16, 65536) == Choice::columns);
-  for (const int n : {24, 32, 64, 100, 128, 256, 448})
-    CHECK(choice(n, 16384) == Choice::split_k);
-  CHECK(choice(449, 2048) != Choice::split_k);
-  CHECK(choice_for(product(448, 448, 16384), hopper) == Choice::split_k);
-  CHECK(choice_for(product(448, 512, 16384), hopper) == Choice::medium);  // seven shares
-  CHECK(choice(449, 16384) == Choice::medium);
-  // its shares are 64 deep, as those of `words`, those of `rows` 32
-  for (const int K : {64, 128, 256, 1024}) CHECK(choice(128, K) == Choice::rows);
-  CHECK(choice(128, 2048) == Choice::split_k);
-  CHECK(choice(256, 128) == Choice::rows);
-  for (const int K : {256, 512}) CHECK(choice(256, K) == Choice::words);
-  CHECK(choice(256, 1024) == Choice::split_k);
-  CHECK(choice(1024, 16) == Choice::medium);
-  CHECK(choice(512, 16) == Choice::small);
-  // the same products, and fewer SMs to be waited for
-  CHECK(choice_for(product(256, 256, 256), {32, true}) == Choice::small);
-  CHECK(choice_for(product(128, 128, 1024), {32, true}) == Choice::split_k);
-}
-
 TEST_CASE("of where the matrices lie, sgemm asks what of them must be moved") {
-  const tile::machine::Device hopper{132, true};
-  const auto choice = [&](const tile::Gemm& g) { return choice_for(g, hopper); };
+  const auto choice = [&](const tile::Gemm& g) { return choice_for(g, {132, true}); };
   // far from where anything else would do, it does not matter
   for (const tile::Gemm& packed :
        {product(4096, 4096, 4096), product(1, 4096, 4096), product(8, 4096, 4096),
@@ -2372,16 +1947,15 @@ TEST_CASE("of where the matrices lie, sgemm asks what of them must be moved") {
   }
   // what is read as it lies does not come through registers where its rows are no float4s
   tile::Gemm tall = product(16384, 256, 4096);
-  CHECK(choice(tall) == Choice::tall);
   ++tall.C, ++tall.ldc, tall.lda += 4;
   CHECK(choice(tall) == Choice::tall);
   ++tall.A;
   CHECK(choice(tall) == Choice::large);
   --tall.A, ++tall.lda;
   CHECK(choice(tall) == Choice::large);
+  CHECK(choice(product(16384, 256, 4095)) != Choice::tall);
   // of small products words are copied instead of matrices, and C does not matter
   tile::Gemm small = product(512, 512, 512);
-  CHECK(choice(small) == Choice::small);
   ++small.C, ++small.ldc;
   CHECK(choice(small) == Choice::small);
   ++small.A;
@@ -2390,7 +1964,6 @@ TEST_CASE("of where the matrices lie, sgemm asks what of them must be moved") {
   CHECK(choice(small) == Choice::words);
   // to medium tiles it matters whether float4s of C can be stored
   tile::Gemm medium = product(1024, 1024, 1024);
-  CHECK(choice(medium) == Choice::medium);
   medium.ldc += 4;
   CHECK(choice(medium) == Choice::medium);
   ++medium.C;
@@ -2399,317 +1972,107 @@ TEST_CASE("of where the matrices lie, sgemm asks what of them must be moved") {
 
 TEST_CASE("squares cover a matrix once") {
   for (const int rows : {1, 64, 65, 300})
-    for (const int cols : {1, 63, 200}) {
-      std::vector<int> times(std::size_t(rows) * cols);
-      for (int block = 0; block < squares_of(rows, cols); ++block) {
-        const auto [firstRow, firstCol] = square_of(block, rows);
-        for (int row = firstRow; row < std::min(rows, firstRow + SQUARE); ++row)
-          for (int col = firstCol; col < std::min(cols, firstCol + SQUARE); ++col)
-            ++times.at(std::size_t(row) * cols + col);
-      }
-      CHECK(times == std::vector<int>(times.size(), 1));
-    }
+    for (const int cols : {1, 63, 200})
+      CHECK(tile::covers_once(rows, cols, squares_of(rows, cols), [&](int block, auto take) {
+              const auto [firstRow, firstCol] = square_of(block, rows);
+              for (int row = firstRow; row < std::min(rows, firstRow + SQUARE); ++row)
+                for (int col = firstCol; col < std::min(cols, firstCol + SQUARE); ++col)
+                  take(row, col);
+            }) == "");
 }
 
-TEST_CASE("a kernel's name says in what it differs from the chapter's") {
-  for_each_config([]<class C>(const std::string& name, C) {
-    INFO(name);
-    const bool thin = name == "thin", narrow = name == "narrow", split = name == "split_k",
-               of_medium = name == "medium_transposed", medium = name == "medium" || of_medium,
-               transposed = name == "small_transposed" || of_medium,
-               small = name == "small" || split || medium || thin || narrow || transposed;
-    CHECK((C::PAIRS == Pairs::straight) == (name == "straight"));
-    CHECK((C::WARPS == Warps::apart) == (name == "apart"));
-    CHECK(C::LOADS == (name == "loads_b"                        ? Loads::B_second
-                       : name == "loads_three" || name == "bk8" ? Loads::three_first
-                                                                : Loads::halves));
-    CHECK((C::SCHEDULE == Schedule::whole) == (name == "whole_tiles"));
-    CHECK((C::SCHEDULE == Schedule::single) == (name == "single_tile"));
-    CHECK(C::TRANSPOSED == (transposed || (name != "rows_of_A" && !small)));
-    CHECK(C::THROUGH_REGISTERS == (name == "through_registers"));
-    CHECK(C::TAKE_OVER == (split                  ? TakeOver::never
-                           : small && !transposed ? TakeOver::together
-                                                  : TakeOver::in_turn));
-    CHECK(C::BK == (name == "bk8" ? 8 : name == "bk12" ? 12 : 16));
-    CHECK(C::STAGES == (name == "stages3"         ? 3
-                        : name == "stages2"       ? 2
-                        : thin                    ? 4
-                        : of_medium               ? 5
-                        : narrow                  ? 6
-                        : name == "bk8"           ? 12
-                        : small || name == "bk12" ? 8
-                                                  : 6));
-    CHECK(C::REALLOCATED == (name != "equal_registers" && !small));
-    CHECK(C::BM == (thin ? 16 : narrow ? 128 : small ? 64 : 256));
-    CHECK(C::BN == (thin ? 256 : narrow ? 32 : medium ? 128 : small ? 64 : 128));
-    CHECK(C::COPY_WARPS == (small ? 1 : 4));
-    CHECK(C::BLOCKS == (name == "medium" ? 2 : small ? 3 : 1));
-    CHECK(C::MIN_DEPTH == (split ? 64 : 128));
-  });
-}
-
-TEST_CASE("what copies in bulk do not take has chapter 14's tile and stages") {
-  using C = Config<Fallback>;
-  CHECK(C::BM == 128);
-  CHECK(C::BN == 256);
-  CHECK(C::BK == 8);
-  CHECK(C::STAGES == 3);
-  CHECK(C::COPY_WARPS == 0);
-  CHECK(C::BLOCKS == 1);
-}
-
-TEST_CASE("every result of a tile has one thread") {
-  for_each_config([]<class C>(const char* name, C) {
-    INFO(name);
-    std::vector<int> results(C::BM * C::BN);
-    for (int thread = 0; thread < C::CONSUMERS; ++thread) {
-      const auto [warpRow, warpCol] = warp_tile_of<C>(thread);
-      const auto [row, col] = first_result_of<C>(thread);
-      for (int i = 0; i < C::ROWS; ++i)
-        for (int j = 0; j < C::COLS; ++j)
-          ++results.at(std::size_t((warpRow + row + row_of_result<C>(i)) * C::BN + warpCol +
-                                   col + col_of_result<C>(j)));
-    }
-    CHECK(results == std::vector<int>(results.size(), 1));
-  });
-}
-
-TEST_CASE(
-    "no two elements share a word of a stage, and boxes begin where copies may bring them") {
-  for_each_config([]<class C>(const char* name, C) {
-    INFO(name);
-    std::vector<int> elements(C::STAGE_WORDS);
-    for (int k = 0; k < C::BK; ++k) {
-      for (int row = 0; row < C::BM; ++row) ++elements.at(std::size_t(place_in_As<C>(row, k)));
-      for (int col = 0; col < C::BN; ++col) ++elements.at(std::size_t(place_in_Bs<C>(k, col)));
-    }
-    CHECK(elements == std::vector<int>(elements.size(), 1));
-    // a swizzled box begins at eight spans of 64 bytes
-    const int multiple = C::TRANSPOSED ? 128 : 512;
-    CHECK(int(C::STAGE_BYTES) % multiple == 0);
-    CHECK(C::WORDS_A * 4 % 128 == 0);
-    CHECK(2 * 8 * C::BARRIERS % 1024 == 0);
-  });
-}
-
-TEST_CASE("a thread finds the quads of its rows of A where the swizzle has put them") {
-  using C = Config<RowsOfA>;
+// Whether every result of a tile has one thread, every element one word of a stage, and a
+// thread finds its rows of A where the copy has put them.
+template <class C>
+std::string wrong_place() {
+  std::vector<int> results(C::BM * C::BN), words(C::STAGE_WORDS);
   for (int thread = 0; thread < C::CONSUMERS; ++thread) {
-    const int first = warp_tile_of<C>(thread).row + first_result_of<C>(thread).row;
+    const auto [warpRow, warpCol] = tile::warp_tile_of<C>(thread);
+    const auto [threadRow, threadCol] = first_result_of<C>(thread);
+    const int row = warpRow + threadRow, col = warpCol + threadCol;
     for (int i = 0; i < C::ROWS; ++i)
-      for (int q = 0; q < C::BK / 4; ++q) {
-        const int row = first + row_of_result<C>(i), quad = quad_from_first_row(q, i);
-        const int base = place_in_As<C>(first, quad % 2 * 4),
-                  place = base + quad / 2 * 8 + (row - first) * C::BK;
-        REQUIRE(place == place_in_As<C>(row, 4 * q));
+      for (int j = 0; j < C::COLS; ++j)
+        ++results.at(std::size_t((row + row_of_result<C>(i)) * C::BN + col + tile::col_of(j)));
+    for (int i = 0; i < C::ROWS; ++i)
+      for (int k = 0; k < C::BK; ++k) {
+        const int quad = quad_from_first_row(k / 4, i), first = i / 4 * 4;
+        const int place = C::TRANSPOSED
+                              ? place_in_As<C>(row, 0) + k * C::STRIDE_A +
+                                    row_in_As<C>(row_of_result<C>(first), k) + i - first
+                              : place_in_As<C>(row, quad % 2 * 4) + quad / 2 * 8 +
+                                    row_of_result<C>(i) * C::BK + k % 4;
+        if (place != place_in_As<C>(row + row_of_result<C>(i), k)) return "a row of A";
       }
   }
+  for (int k = 0; k < C::BK; ++k) {
+    for (int row = 0; row < C::BM; ++row) ++words.at(std::size_t(place_in_As<C>(row, k)));
+    for (int col = 0; col < C::BN; ++col) ++words.at(std::size_t(place_in_Bs<C>(k, col)));
+  }
+  // a box begins at a multiple of 128 bytes, a swizzled one at eight spans of 64
+  if (C::STAGE_BYTES % (C::TRANSPOSED ? 128 : 512) != 0 || C::WORDS_A % 32 != 0)
+    return "a box";
+  if (words != std::vector<int>(words.size(), 1)) return "a word of a stage";
+  return results == std::vector<int>(results.size(), 1) ? "" : "a result";
+}
+
+TEST_CASE("results and elements of a tile have one place each, where threads find them") {
+  for (std::string (*const wrong)() :
+       {wrong_place<Config<Large>>, wrong_place<Config<ThroughRegisters>>,
+        wrong_place<Config<Small>>, wrong_place<Config<Medium>>,
+        wrong_place<Config<MediumTransposed>>, wrong_place<Config<Thin>>,
+        wrong_place<Config<Narrow>>})
+    CHECK(wrong() == "");
 }
 
 TEST_CASE("through registers each float4 of a tile of A has one thread, and its place") {
   using C = Config<ThroughRegisters>;
-  std::vector<int> fetched(C::BM * C::BK / 4);
-  for (int thread = 0; thread < 32 * C::COPY_WARPS; ++thread) {
-    const Quad first = quad_to_fetch(thread, 0);
-    for (int n = 0; n < QUADS_A<C>; ++n) {
-      const Quad quad = quad_to_fetch(thread, n), from_first = quad_to_fetch(0, n);
-      ++fetched.at(std::size_t(quad.row * C::BK + quad.k) / 4);
-      CHECK(quad.row == first.row + from_first.row);
-      CHECK(quad.k == first.k + from_first.k);
-      for (int i = 0; i < 4; ++i)
-        REQUIRE(place_in_As<C>(quad.row, quad.k + i) == place_in_As<C>(first.row, first.k) +
-                                                            (from_first.k + i) * C::STRIDE_A +
-                                                            from_first.row);
-    }
-  }
-  CHECK(fetched == std::vector<int>(fetched.size(), 1));
-}
-
-TEST_CASE("what a thread finds of A in a transposed tile is a float4 of four rows") {
-  for_each_config([]<class C>(const char* name, C) {
-    if (!C::TRANSPOSED) return;
-    INFO(name);
-    for (int thread = 0; thread < C::CONSUMERS; ++thread) {
-      const int first = warp_tile_of<C>(thread).row + first_result_of<C>(thread).row;
-      for (int k = 0; k < C::BK; ++k)
-        for (int i = 0; i < C::ROWS; i += 4) {
-          const int place = place_in_As<C>(first, 0) + k * C::STRIDE_A +
-                            row_in_As<C>(row_of_result<C>(i), k);
-          for (int n = 0; n < 4; ++n)
-            REQUIRE(place + n == place_in_As<C>(first + row_of_result<C>(i + n), k));
-        }
-    }
-  });
-}
-
-TEST_CASE("shares of few rows or columns cover K once") {
-  const auto check = []<class C>(C) {
-    for (const int sms : {1, 132})
-      for (const int M : {1, 8, 100})
-        for (const int N : {1, 8, 4096})
-          for (const int K : {1, 31, 1025, 4096, MOST_EXTENT}) {
-            const Shares shares = shares_for<C>(M, N, K, sms);
-            CHECK(shares.depth % C::BK == 0);
-            CHECK(std::int64_t(shares.shares) * shares.depth >= K);
-            CHECK(std::int64_t(shares.shares - 1) * shares.depth < K);
+  CHECK(tile::covers_once(C::BM, C::BK / 4, 32 * C::COPY_WARPS, [](int thread, auto take) {
+          const Quad first = quad_to_fetch(thread, 0);
+          for (int n = 0; n < QUADS_A<C>; ++n) {
+            const Quad quad = quad_to_fetch(thread, n), from_first = quad_to_fetch(0, n);
+            take(quad.row, quad.k / 4);
+            REQUIRE(quad.row == first.row + from_first.row);
+            REQUIRE(quad.k == first.k + from_first.k);
+            for (int i = 0; i < 4; ++i)
+              REQUIRE(place_in_As<C>(quad.row, quad.k + i) ==
+                      place_in_As<C>(first.row, first.k) + (from_first.k + i) * C::STRIDE_A +
+                          from_first.row);
           }
-  };
-  check(OneRow{});
-  check(FewRows{});
-  check(OneColumn{});
-  check(OneColumnOfWords{});
-  check(FewColumns{});
-}
-
-TEST_CASE("swapped pairs are pairs, and both ways use each word of a quad once") {
-  CHECK(nth_of_quad<Config<Straight>>(2) == 2);
-  for (int n = 0; n < 4; ++n) {
-    CHECK(nth_of_quad<Config<Large>>(n) % 2 != n % 2);
-    CHECK(nth_of_quad<Config<Large>>(n) / 2 == n / 2);
-  }
-}
-
-// What all blocks of a plan do.
-struct Stretch {
-  int block, tile, first, behind;
-};
-std::vector<Stretch> stretches_of(const Plan& plan) {
-  std::vector<Stretch> stretches;
-  for (int block = 0; block < plan.blocks; ++block)
-    for (Agenda agenda(plan, block); agenda.next(plan);)
-      stretches.push_back({block, agenda.tile, agenda.first, agenda.behind});
-  return stretches;
-}
-
-// Plans of few and many tiles and rounds, for few and many SMs.
-template <class F>
-void for_each_plan(F&& f) {
-  for_each_config([&]<class C>(const std::string& name, C) {
-    for (const int sms : {1, 3, 132})
-      for (const int M : {1, C::BM, 5 * C::BM + 1, 12 * C::BM})
-        for (const int N : {C::BN, 11 * C::BN})
-          for (const int K : {1, 8 * C::BK, 9 * C::BK - 3, 100 * C::BK}) {
-            INFO(name, ", ", M, " x ", N, " x ", K, ", SMs: ", sms);
-            f(C{}, plan_for<C>(M, N, K, sms), sms * C::BLOCKS, C::MIN_DEPTH / C::BK);
-          }
-  });
-}
-
-TEST_CASE("a plan gives each round of each tile to one block, and each block something") {
-  for_each_plan([](auto, const Plan& plan, int, int) {
-    std::vector<int> rounds(std::size_t(plan.tiles()) * plan.rounds),
-        stretches(std::size_t(plan.blocks));
-    for (const Stretch& stretch : stretches_of(plan)) {
-      REQUIRE(stretch.first < stretch.behind);
-      ++stretches.at(std::size_t(stretch.block));
-      for (int round = stretch.first; round < stretch.behind; ++round)
-        ++rounds.at(std::size_t(stretch.tile * plan.rounds + round));
-    }
-    CHECK(rounds == std::vector<int>(rounds.size(), 1));
-    CHECK(*std::min_element(stretches.begin(), stretches.end()) > 0);
-  });
-}
-
-TEST_CASE(
-    "a block hands over one stretch at most, its first, to a block behind it, which asks for it") {
-  for_each_plan([](auto, const Plan& plan, int, int) {
-    std::vector<int> handed(std::size_t(plan.blocks)), taken(std::size_t(plan.blocks));
-    int latest = -1;
-    for (const Stretch& stretch : stretches_of(plan)) {
-      if (stretch.first > 0) {
-        CHECK(stretch.block != latest);  // nothing came before it
-        ++handed[std::size_t(stretch.block)];
-      } else if (stretch.behind < plan.rounds) {
-        for (int n = share_of(plan, stretch.block) + 1;
-             plan.first_round_of(n) < (stretch.tile + 1) * plan.rounds; ++n) {
-          CHECK(share_of(plan, n) < stretch.block);
-          ++taken[std::size_t(share_of(plan, n))];
-        }
-      }
-      latest = stretch.block;
-    }
-    CHECK(handed == taken);
-    CHECK(*std::max_element(handed.begin(), handed.end()) <= 1);
-  });
-}
-
-TEST_CASE(
-    "shares are as large as each other, to a round, and not shorter than a hand-over is worth") {
-  for_each_plan([](auto, const Plan& plan, int most_blocks, int least_rounds) {
-    CHECK(plan.blocks >= 1);
-    if (plan.shared == 0) return;
-    CHECK(plan.blocks <= most_blocks);
-    int least = INT_MAX, most = 0;
-    for (int n = 0; n < plan.blocks; ++n) {
-      const int rounds = plan.first_round_of(n + 1) - plan.first_round_of(n);
-      least = std::min(least, rounds), most = std::max(most, rounds);
-    }
-    CHECK(most - least <= 1);
-    CHECK(least >= least_rounds);
-    // the whole tiles are as many for each
-    CHECK((plan.tiles() - plan.shared) % plan.blocks == 0);
-  });
-}
-
-TEST_CASE("few blocks share a tile, unless a kernel of its own adds what they have") {
-  for_each_plan([]<class C>(C, const Plan& plan, int, int) {
-    if (C::TAKE_OVER == TakeOver::never) return;
-    std::vector<int> blocks(std::size_t(plan.tiles()));
-    for (const Stretch& stretch : stretches_of(plan)) ++blocks.at(std::size_t(stretch.tile));
-    // where shares do not begin with tiles
-    CHECK(*std::max_element(blocks.begin(), blocks.end()) <= Small::MOST_SHARES + 1);
-  });
-}
-
-TEST_CASE(
-    "where nobody takes over, all tiles have as many shares, as many as there is room for") {
-  using C = Config<SplitK>;
-  const auto shares = [](int M, int N, int K, int sms) {
-    const Plan plan = plan_for<C>(M, N, K, sms);
-    CHECK(plan.blocks <= sms * C::BLOCKS);
-    CHECK(plan.shared == (plan.blocks > plan.tiles() ? plan.tiles() : 0));
-    if (plan.shared > 0) {
-      REQUIRE(plan.blocks % plan.tiles() == 0);
-      for (const Stretch& stretch : stretches_of(plan))
-        CHECK(stretch.behind - stretch.first >= C::MIN_DEPTH / C::BK);
-    }
-    return plan.shared > 0 ? plan.blocks / plan.tiles() : 1;
-  };
-  CHECK(shares(128, 128, 16384, 132) == 99);
-  CHECK(shares(128, 128, 16384, 1) == 1);  // four tiles, three places
-  CHECK(shares(128, 64, 16384, 1) == 1);
-  CHECK(shares(64, 64, 16384, 1) == 3);
-  CHECK(shares(1, 1, 127, 132) == 2);  // seven rounds and one that is not whole
-  CHECK(shares(1, 1, 112, 132) == 1);
-  CHECK(shares(1, 1, 65536, 132) == 396);
-  CHECK(shares(64 * 14, 64 * 14, 4096, 132) == 2);  // 196 tiles
-  CHECK(shares(64 * 15, 64 * 14, 4096, 132) == 1);
-}
-
-TEST_CASE("where an int does not count the rounds of all tiles, none is shared") {
-  // 16 tiles of small
-  const auto shared = []<class C>(C, int K) { return plan_for<C>(256, 256, K, 132).shared; };
-  constexpr int most = INT_MAX / 16 * 16;
-  CHECK(shared(Config<Small>{}, most) == 16);
-  CHECK(shared(Config<SplitK>{}, most) == 16);
-  CHECK(plan_for<Config<Small>>(256, 320, most, 132).shared == 0);
-  CHECK(plan_for<Config<SplitK>>(256, 320, most, 132).shared == 0);
+        }) == "");
 }
 
 TEST_CASE("sums of several blocks are the same bits in each run") {
-  for (const tile::Kernel& kernel :
-       {kernel<Config<Large>>("tma"), kernel<Config<Small>>("small"),
-        kernel<Config<SmallTransposed>>("small_transposed"),
-        kernel<Config<MediumTransposed>>("medium_transposed"),
-        kernel<Config<SplitK>>("split_k"), vector_kernel<FewRows>("rows"),
-        vector_kernel<FewColumns>("columns")}) {
-    INFO(kernel.name);
+  std::vector<tile::Kernel> all = kernels_of_any_shape();
+  all.resize(6);
+  all.push_back(vector_kernels()[0]), all.push_back(vector_kernels()[1]);
+  for (const tile::Kernel& kernel : all) {
     const auto results = [&] {
-      const tile::BoundCase bound(kernel, {70, 66, 3000, 1, 0, 0, tile::Fill::random});
+      const tile::BoundCase bound(kernel, {70, 66, 1000, 1, 0, 0, tile::Fill::random});
       bound.kernel->run();
       return bound.operands.download_C();
     };
     CHECK(results() == results());
+  }
+}
+
+TEST_CASE("flags are zero again when a run has ended, and the next run's sums are its own") {
+  const tile::Case shared{65, 190, 400, 1, 0, 0, tile::Fill::integers};
+  tile::Operands operands(shared);
+  const int sms = tile::machine::device().sms;
+  // sums taken over one by one, and all together
+  Tma<Config<Large>> large(operands.gemm(), sms);
+  Tma<Config<Small>> small(operands.gemm(), sms);
+  for (Shared* const kernel : {static_cast<Shared*>(&large), static_cast<Shared*>(&small)}) {
+    REQUIRE(kernel->scheduler().split_tiles > 0);
+    for (const int seed : {1, 5, 9}) {
+      operands.refill_A(tile::Fill::integers, std::uint64_t(seed));
+      kernel->run();
+      CHECK(tile::compare(operands).message == "");
+      std::vector<int> flags(std::size_t(kernel->scheduler().blocks), -1);
+      tile::machine::copy_to_host(flags.data(), kernel->fixup().ready,
+                                  flags.size() * sizeof(int));
+      CHECK(flags == std::vector<int>(flags.size()));
+    }
   }
 }
 
@@ -2718,18 +2081,14 @@ TEST_CASE("sums of several blocks are the same bits in each run") {
 TEST_CASE("the choice loses little at the problems that it was fitted to" *
           doctest::test_suite("model")) {
   std::string path = __FILE__;
-  path.replace(path.rfind('/') + 1, std::string::npos, "ways.csv");
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "r"),
-                                                             std::fclose);
-  REQUIRE(file);
+  std::ifstream file(path.replace(path.rfind('/') + 1, std::string::npos, "ways.csv"));
   const auto next_row = [&] {
+    std::string line, field;
+    do
+      if (!std::getline(file, line)) line.clear();
+    while (line.starts_with('#'));
     std::vector<std::string> row;
-    char line[256];
-    do {
-      if (std::fgets(line, sizeof(line), file.get()) == nullptr) return row;
-    } while (line[0] == '#' || std::strchr(line, '\n') == nullptr);
-    for (const char* field = std::strtok(line, ",\n"); field != nullptr;
-         field = std::strtok(nullptr, ",\n"))
+    for (std::istringstream fields(line); std::getline(fields, field, ',');)
       row.push_back(field);
     return row;
   };
@@ -2755,163 +2114,100 @@ TEST_CASE("the choice loses little at the problems that it was fitted to" *
   CHECK(problems == 122);
   CHECK(ratios / problems < 1.01);
 }
-#endif
 
-TEST_CASE("blocks pass every place of a tile once, along bands") {
-  for_each_plan([](auto, const Plan& plan, int, int) {
-    std::vector<int> places(std::size_t(plan.tiles()));
-    for (int tile = 0; tile < plan.tiles(); ++tile) {
-      const auto [row, col] = place_of_tile(plan, tile);
-      REQUIRE(row < plan.tilesM);
-      REQUIRE(col < plan.tilesN);
-      ++places.at(std::size_t(row * plan.tilesN + col));
-      if (tile >= plan.band * plan.tilesN) CHECK(row >= plan.band);
-    }
-    CHECK(places == std::vector<int>(places.size(), 1));
-  });
+TEST_CASE("the kernel that brings A through registers is free of races on whole tiles" *
+          doctest::test_suite("model thorough")) {
+  tile::test_whole_tiles_are_clean({through_registers()});
 }
 
-TEST_CASE("sums that are handed over make the same result as sums that are not") {
-  const auto problem = [](int tilesM, int tilesN, int rounds) {
-    using C = Config<Large>;
-    return tile::Case{tilesM * C::BM,      tilesN * C::BN, rounds * C::BK, 1, 2, 0,
-                      tile::Fill::integers};
-  };
-  // One tile in two shares, in three; three tiles in four. Then ragged ones, and the tiles of
-  // small problems.
-  for (const tile::Case& c : {problem(1, 1, 16), problem(1, 1, 25), problem(1, 3, 11)})
-    for (const tile::Kernel& kernel :
-         {kernel<Config<Large>>("tma"), kernel<Config<Straight>>("straight")}) {
-      INFO(kernel.name);
-      CHECK(tile::first_failure(kernel, {c}) == "");
-    }
-  CHECK(tile::first_failure(kernel<Config<Large>>("tma"),
-                            {{255, 129, 401, 1, 2, 1, tile::Fill::integers}}) == "");
-  CHECK(tile::first_failure(kernel<Config<Small>>("small"),
-                            {{65, 190, 400, 1, 2, 0, tile::Fill::integers}}) == "");
-}
-
-// A product whose tiles are shared by blocks, three times, each with another A.
-template <class C>
-void runs_leave_no_flags() {
-  const tile::Case shared{65, 190, 400, 1, 0, 0, tile::Fill::integers};
-  const int sms = tile::machine::device().sms;
-  const Plan plan = plan_for<C>(shared.M, shared.N, shared.K, sms);
-  REQUIRE(plan.shared > 0);
-  tile::Operands operands(shared);
-  Tma<C, false> kernel(operands.gemm(), sms);
-  for (const int seed : {1, 5, 9}) {
-    operands.refill_A(tile::Fill::integers, std::uint64_t(seed));
-    kernel.run();
-    CHECK(tile::compare(operands).message == "");
-    std::vector<int> flags(std::size_t(plan.blocks), -1);
-    tile::machine::copy_to_host(flags.data(), kernel.hand_over().ready,
-                                flags.size() * sizeof(int));
-    for (const int flag : flags) CHECK(flag == 0);
-  }
-}
-
-TEST_CASE("flags are zero again when a run has ended, and the next run's sums are its own") {
-  // sums taken over one by one, and all together
-  runs_leave_no_flags<Config<Large>>();
-  runs_leave_no_flags<Config<Small>>();
-  runs_leave_no_flags<Config<MediumTransposed>>();
-}
-
-#if TILE_ON_MODEL
 TEST_CASE("sgemm starts what it chooses, and says so" * doctest::test_suite("model")) {
   struct Started {
     int M, N, K;
-    std::string choice;
+    Choice choice;
     const void* function;
   };
   const auto tma = []<class C>(C) {
-    return reinterpret_cast<const void*>(sgemm_tma<C, true>);
+    return reinterpret_cast<const void*>(sgemm_tma<Config<C>, true>);
+  };
+  const auto residue = []<class C>(C) {
+    return reinterpret_cast<const void*>(sgemm_tma<Config<C>, false>);
   };
   const auto vectors = []<class C>(C) {
     return reinterpret_cast<const void*>(sgemm_vectors<C, C::QUADS>);
   };
-  for (const Started& started : std::vector<Started>{
-           {3072, 1408, 2048, "large", tma(Config<Large>{})},
-           {16384, 384, 4, "tall", tma(Config<ThroughRegisters>{})},
-           {1024, 1024, 16, "medium", tma(Config<Medium>{})},
-           {512, 512, 16, "small", tma(Config<Small>{})},
-           {1217, 1217, 1217, "medium_transposed",
-            reinterpret_cast<const void*>(sgemm_tma<Config<MediumTransposed>, false>)},
-           {1001, 1001, 1001, "small_transposed",
-            reinterpret_cast<const void*>(sgemm_tma<Config<SmallTransposed>, false>)},
-           {64, 64, 4096, "split_k",
-            reinterpret_cast<const void*>(add_shares<Config<SplitK>>)},  // the last to start
-           {16, 16384, 128, "thin", tma(Config<Thin>{})},
-           {16384, 32, 128, "narrow", tma(Config<Narrow>{})},
-           {513, 513, 13, "words",
-            reinterpret_cast<const void*>(sgemm_async<Config<Words>, false>)},
-           {1, 12, 4, "row", vectors(OneRow{})},
-           {8, 12, 4, "rows", vectors(FewRows{})},
-           {9, 1, 4, "column", vectors(OneColumn{})},
-           {9, 1, 5, "column",
-            reinterpret_cast<const void*>(sgemm_vectors<OneColumnOfWords, false>)},
-           {9, 2, 4, "columns", vectors(FewColumns{})}}) {
-    INFO(started.choice);
-    CHECK(chosen_name(tile::product_of(product(started.M, started.N, started.K))) ==
-          started.choice);
+  for (const Started& started :
+       {Started{3072, 1408, 2048, Choice::large, tma(Large{})},
+        {16384, 384, 4, Choice::tall, tma(ThroughRegisters{})},
+        {1024, 1024, 16, Choice::medium, tma(Medium{})},
+        {512, 512, 16, Choice::small, tma(Small{})},
+        {1217, 1217, 1217, Choice::medium_transposed, residue(MediumTransposed{})},
+        {1001, 1001, 1001, Choice::small_transposed, residue(SmallTransposed{})},
+        {64, 64, 4096, Choice::split_k,
+         reinterpret_cast<const void*>(add_shares<Config<SplitK>>)},  // the last to start
+        {16, 16384, 128, Choice::thin, tma(Thin{})},
+        {16384, 32, 128, Choice::narrow, tma(Narrow{})},
+        {513, 513, 13, Choice::words,
+         reinterpret_cast<const void*>(sgemm_async<Config<Words>, false>)},
+        {1, 12, 4, Choice::row, vectors(OneRow{})},
+        {8, 12, 4, Choice::rows, vectors(FewRows{})},
+        {9, 1, 4, Choice::column, vectors(OneColumn{})},
+        {9, 1, 5, Choice::column,
+         reinterpret_cast<const void*>(sgemm_vectors<OneColumnOfWords, false>)},
+        {9, 2, 4, Choice::columns, vectors(FewColumns{})}}) {
+    const std::string name = ways[int(started.choice)].name;
+    CHECK(chosen_name(tile::product_of(product(started.M, started.N, started.K))) == name);
     CHECK(tile::launched(final_sgemm(), {started.M, started.N, started.K}).function ==
           started.function);
   }
 }
 
-TEST_CASE("only what copies in bulk cannot take is copied first" *
+TEST_CASE("only what copies in bulk cannot take is copied first, squares of A by float4s" *
           doctest::test_suite("model")) {
-  const auto kernels_started = [](const tile::Kernel& kernel, int pad_of_A, int pad_of_B,
-                                  int K = 16) {
-    tile::Case c{64, 64, K, 1, 0, 0, tile::Fill::integers};
-    c.pads = {pad_of_A, pad_of_B, 0};
+  const auto started = [](const tile::Kernel& kernel, tile::PerMatrix pads, int M, int K) {
+    tile::Case c{M, 64, K, 1, 0, 0, tile::Fill::integers};
+    c.pads = pads;
     const tile::BoundCase bound(kernel, c);
-    return simt::launches([&] { bound.kernel->run(); }).size();
+    return simt::launches([&] { bound.kernel->run(); });
   };
-  const tile::Kernel small = kernel<Config<Small>>("small"),
-                     tma = kernel<Config<Large>>("tma");
+  const tile::Kernel small = kernel<Small>("small"), tma = kernel<Large>("tma");
+  const auto kernels_started = [&](const tile::Kernel& kernel, int pad_of_A, int pad_of_B,
+                                   int K = 16) {
+    return started(kernel, {pad_of_A, pad_of_B, 0}, 64, K).size();
+  };
   CHECK(kernels_started(small, 0, 0) == 1);
   CHECK(kernels_started(small, 4, 8) == 1);
   CHECK(kernels_started(small, 1, 0) == 2);
   CHECK(kernels_started(small, 0, 2) == 2);
   CHECK(kernels_started(small, 3, 3) == 2);  // both by one
   CHECK(kernels_started(tma, 0, 0) == 2);    // A is transposed in any case
-  CHECK(kernels_started(tma, 1, 0) == 2);
   CHECK(kernels_started(tma, 1, 1) == 2);
   CHECK(kernels_started(tma, 0, 1) == 2);
   CHECK(kernels_started(tma, 0, 1, 64) == 3);  // A by float4s, B by words
-}
-
-TEST_CASE("the model stands for the GPU that the arithmetic is about" *
-          doctest::test_suite("model")) {
-  CHECK(tile::machine::device().sms == tile::h200.sms);
-}
-
-TEST_CASE("kernels that read rows of A are started where they may be and nowhere else" *
-          doctest::test_suite("model")) {
-  tile::test_choice_of_kernel({kernel<Config<RowsOfA>>("rows_of_A")});
+  const auto by_float4s = [&](int M, int K, int pad) {
+    return started(tma, {pad, 0, 0}, M, K).front().function ==
+           reinterpret_cast<const void*>(transpose_A);
+  };
+  CHECK(by_float4s(64, 64, 0));
+  CHECK(by_float4s(128, 192, 4));
+  CHECK(!by_float4s(68, 64, 0));
+  CHECK(!by_float4s(64, 68, 0));
+  CHECK(!by_float4s(64, 64, 1));
 }
 
 TEST_CASE(
     "few rows and few columns: blocks of a tile add up in order, and the last one stores" *
     doctest::test_suite("model")) {
-  for (const tile::Kernel& kernel : vector_kernels()) {
-    INFO(kernel.name);
-    const tile::Case c{3, 5, 3 * kernel.tile.BK + 1, 1, 2, 1, tile::Fill::integers};
-    CHECK_NOTHROW(tile::traced_run(kernel, c));
-    const simt::Counts run = tile::traced_run(kernel, c);
-    const unsigned tiles = unsigned(tile::ceil_div(3, kernel.tile.BM)) *
-                           unsigned(tile::ceil_div(5, kernel.tile.BN));
-    CHECK(run.grid.x == 4 * tiles);
-    CHECK(tile::site(run, "take-ticket").accesses == run.grid.x);
-  }
+  const tile::Kernel kernel = vector_kernel<FewRows>("rows");
+  const simt::Counts run =
+      tile::traced_run(kernel, {3, 5, 3 * kernel.tile.BK + 1, 1, 2, 1, tile::Fill::integers});
+  CHECK(run.grid.x == 4);
+  CHECK(tile::site(run, "take-ticket").accesses == run.grid.x);
 }
 
 TEST_CASE("A comes through registers without a race, and its words meet in no bank" *
           doctest::test_suite("model")) {
-  const tile::Kernel kernel = through_registers();
-  const simt::Counts run = tile::traced_run(kernel, {512, 256, 16 * 9, 1, 2, 0});
+  const simt::Counts run = tile::traced_run(kernel<ThroughRegisters>("through_registers"),
+                                            {512, 256, 16 * 9, 1, 2, 0});
   CHECK(tile::site(run, "store-As").wavefronts == tile::site(run, "store-As").requests);
   CHECK(tile::bank_conflict(run, "load-As") == "");
   const simt::Site& loads = tile::site(run, "load-A");
@@ -2932,30 +2228,12 @@ TEST_CASE("rows of A that are no float4s do not come through registers" *
   CHECK(!takes(34, 2));
 }
 
-TEST_CASE(
-    "whole squares of A that begin at float4s are transposed by float4s, others word by word" *
-    doctest::test_suite("model")) {
-  const auto by_float4s = [](int M, int K, int pad) {
-    tile::Case c{M, 64, K, 1, 0, 0, tile::Fill::integers};
-    c.pads.A = pad;
-    const tile::BoundCase bound(kernel<Config<Large>>("tma"), c);
-    return simt::launches([&] { bound.kernel->run(); }).front().function ==
-           reinterpret_cast<const void*>(transpose_A);
-  };
-  CHECK(by_float4s(64, 64, 0));
-  CHECK(by_float4s(128, 192, 4));
-  CHECK(!by_float4s(68, 64, 0));
-  CHECK(!by_float4s(64, 68, 0));
-  CHECK(!by_float4s(64, 64, 1));
-}
-
 TEST_CASE("hand-overs are ordered, and so are stages that are used again" *
           doctest::test_suite("model")) {
-  const tile::Case shared{64, 64, 16 * 25, 1, 2, 0, tile::Fill::integers};
-  const simt::Counts run = tile::traced_run(kernel<Config<Small>>("small"), shared);
+  const simt::Counts run = tile::traced_run(kernel<Small>("small"),
+                                            {64, 64, 16 * 25, 1, 2, 0, tile::Fill::integers});
   CHECK(run.grid.x == 3);
   const std::uint64_t quads = 64 * 64 / 4 / 32;  // a warp's, of one block
-  CHECK(tile::site(run, "store-sums").requests == 2 * quads);
   CHECK(tile::site(run, "load-sums").requests == 2 * quads);
 }
 #endif
