@@ -388,9 +388,10 @@ __device__ __forceinline__ void store_sums(const float (&acc)[C::ROWS][C::COLS],
 #pragma unroll
   for (int i = 0; i < C::ROWS; ++i) {
 #pragma unroll
-    for (int j = 0; j < C::COLS; j += 4)
-      to[(i * C::COLS + j) / 4 * C::CONSUMERS] =  //@ store-sums
-          float4{acc[i][j + 1], acc[i][j], acc[i][j + 3], acc[i][j + 2]};
+    for (int j = 0; j < C::COLS; j += 4) {
+      const float4 four{acc[i][j + 1], acc[i][j], acc[i][j + 3], acc[i][j + 2]};
+      to[(i * C::COLS + j) / 4 * C::CONSUMERS] = four;  //@ store-sums
+    }
   }
 }
 
@@ -884,7 +885,7 @@ struct Vectors {
   static constexpr int STEPS = BM == 1 ? 8 : 4;  // rows of B that a warp loads at once
   static constexpr int BLOCKS = BM == 1 ? 2 : 4;  // of an SM, where tiles are shared
   // whether float4s are worth it: of several columns of B, words of neighbours are nearer
-  static constexpr bool QUADS = LANES == Lanes::along_columns || BN == 1;
+  static constexpr bool QUADS = LANES == Lanes::along_columns || BM == 8;
   static constexpr int BK =  // steps that a block takes at once
       LANES == Lanes::along_columns ? WARPS * STEPS : WARPS * PIECE;
   static_assert(LANES == Lanes::along_K || BN == PIECE, "a warp has all columns of its block");
@@ -1069,30 +1070,39 @@ bool tiles_of_C_are_whole(const tile::Gemm& g) {
 class Moved {
  public:
   Moved(bool transposed, int rows, int cols, const float* matrix, int ld, const char* name)
-      : copied_(transposed || !float4s_fit(matrix, ld)),
-        by_float4s_(transposed && rows % SQUARE == 0 && cols % SQUARE == 0 &&
-                    float4s_fit(matrix, ld)),
-        ldTo_(tile::ceil_div(transposed ? rows : cols, 4) * 4),
-        copy_(copied_ ? std::size_t(transposed ? cols : rows) : 0, std::size_t(ldTo_), name),
-        move_{matrix, rows, cols, ld, copy_.get(), ldTo_} {}
+      : transposed_(transposed),
+        copied_(transposed || !float4s_fit(matrix, ld)),
+        copy_(copied_ ? std::size_t(transposed ? cols : rows) : 0,
+              std::size_t(tile::ceil_div(transposed ? rows : cols, 4) * 4), name),
+        move_{matrix, rows,        cols,
+              ld,     copy_.get(), tile::ceil_div(transposed ? rows : cols, 4) * 4} {}
 
-  const float* get() const { return copied_ ? move_.to : move_.from; }
-  int ld() const { return copied_ ? ldTo_ : move_.ldFrom; }
+  CUtensorMap map(int box_rows, int box_cols,
+                  tile::Swizzle swizzle = tile::Swizzle::none) const {
+    return tile::tensor_map(
+        copied_ ? move_.to : move_.from,
+        {transposed_ ? move_.cols : move_.rows, transposed_ ? move_.rows : move_.cols,
+         copied_ ? move_.ldTo : move_.ldFrom, box_rows, box_cols, swizzle});
+  }
   const Move& move() const { return move_; }
   // Squares that are copied word by word.
   int squares_of_words() const {
-    return copied_ && !by_float4s_ ? squares_of(move_.rows, move_.cols) : 0;
+    return copied_ && !by_float4s() ? squares_of(move_.rows, move_.cols) : 0;
   }
   // Where no word is.
   void transpose() const {
-    if (by_float4s_)
+    if (by_float4s())
       tile::launch(transpose_A, dim3(unsigned(squares_of(move_.rows, move_.cols))),
                    dim3(MOVERS), 0, move_);
   }
 
  private:
-  bool copied_, by_float4s_;
-  int ldTo_;
+  bool by_float4s() const {
+    return transposed_ && move_.rows % SQUARE == 0 && move_.cols % SQUARE == 0 &&
+           float4s_fit(move_.from, move_.ldFrom);
+  }
+
+  bool transposed_, copied_;
   tile::DeviceMatrix<float> copy_;
   Move move_;
 };
@@ -1131,7 +1141,7 @@ class Tma : public Shared {
         A_(TRANSPOSES, g.M, g.K, g.A, g.lda, "A copied"),
         B_(false, g.K, g.N, g.B, g.ldb, "B copied"),
         sourceA_(source_of_A()),
-        mapB_(tile::tensor_map(B_.get(), {g.K, g.N, B_.ld(), Config::BK, Config::BN})) {}
+        mapB_(B_.map(Config::BK, Config::BN)) {}
 
   void run() override {
     copy();
@@ -1168,10 +1178,9 @@ class Tma : public Shared {
     if constexpr (Config::THROUGH_REGISTERS)
       return {g_.A, g_.M, g_.K, g_.lda};
     else if constexpr (TRANSPOSES)
-      return tile::tensor_map(A_.get(), {g_.K, g_.M, A_.ld(), Config::BK, Config::BM});
+      return A_.map(Config::BK, Config::BM);
     else
-      return tile::tensor_map(
-          A_.get(), {g_.M, g_.K, A_.ld(), Config::BM, Config::BK, tile::Swizzle::bytes64});
+      return A_.map(Config::BM, Config::BK, tile::Swizzle::bytes64);
   }
 
   Moved A_, B_;
@@ -1231,11 +1240,10 @@ class Vector : public tile::BoundKernel {
     tile::machine::copy_to_device(taken_.get(), none.data(), none.size() * sizeof(unsigned));
   }
   void run() override {
-    tile::launch(
-        C::QUADS && has_float4s<C>(g_) ? sgemm_vectors<C, C::QUADS> : sgemm_vectors<C, false>,
-        dim3(unsigned(tiles_ * std::size_t(shares_.shares))), dim3(C::NUM_THREADS), 0, shares_,
-        Tickets{sums_.get(), taken_.get()}, g_.M, g_.N, g_.K, g_.alpha, g_.A, g_.lda, g_.B,
-        g_.ldb, g_.beta, g_.C, g_.ldc);
+    tile::launch(has_float4s<C>(g_) ? sgemm_vectors<C, C::QUADS> : sgemm_vectors<C, false>,
+                 dim3(unsigned(tiles_ * std::size_t(shares_.shares))), dim3(C::NUM_THREADS), 0,
+                 shares_, Tickets{sums_.get(), taken_.get()}, g_.M, g_.N, g_.K, g_.alpha, g_.A,
+                 g_.lda, g_.B, g_.ldb, g_.beta, g_.C, g_.ldc);
   }
 
  private:
@@ -1437,24 +1445,23 @@ std::string chosen_name(const tile::Product& product) {
 // What the kernels of a multiplication take, each alone: where A is transposed by float4s, and
 // where A and B are moved word by word. And what kernels of few rows and columns take, where
 // the choice reckons with their products.
-const int part_sizes[] = {2048, 4096, 8192};
-std::vector<tile::Chapter::Rate> part_rates() {
-  std::vector<tile::Chapter::Rate> rates;
-  const auto copy_and_product = [&](const std::string& key, const std::string& copy,
-                                    int size) {
-    const std::string at = std::to_string(size);
-    rates.push_back({key + "_us." + at, copy + ", M = N = K = " + at + ", us"});
-    rates.push_back({"multiply_us." + at, "multiplying, us"});
-  };
-  for (const int size : part_sizes) copy_and_product("transpose", "transposing A", size);
-  for (const int size : {2047, 1001, 1350})
-    copy_and_product("move", "transposing A and copying B", size);
-  rates.push_back({"split_us", "`split_k`, 128 x 128 x 16384: all shares, us"});
-  rates.push_back({"add_us", "adding them, us"});
-  rates.push_back({"rows_us", "`rows`, 256 x 256 x 16384, us"});
-  rates.push_back({"columns_us", "`columns`, 256 x 256 x 16384, us"});
-  return rates;
-}
+const std::vector<tile::Chapter::Rate> part_rates{
+    {"transpose_us.2048", "transposing A, M = N = K = 2048, us"},
+    {"multiply_us.2048", "multiplying, us"},
+    {"transpose_us.4096", "transposing A, M = N = K = 4096, us"},
+    {"multiply_us.4096", "multiplying, us"},
+    {"transpose_us.8192", "transposing A, M = N = K = 8192, us"},
+    {"multiply_us.8192", "multiplying, us"},
+    {"move_us.2047", "transposing A and copying B, M = N = K = 2047, us"},
+    {"multiply_us.2047", "multiplying, us"},
+    {"move_us.1001", "transposing A and copying B, M = N = K = 1001, us"},
+    {"multiply_us.1001", "multiplying, us"},
+    {"move_us.1350", "transposing A and copying B, M = N = K = 1350, us"},
+    {"multiply_us.1350", "multiplying, us"},
+    {"split_us", "`split_k`, 128 x 128 x 16384: all shares, us"},
+    {"add_us", "adding them, us"},
+    {"rows_us", "`rows`, 256 x 256 x 16384, us"},
+    {"columns_us", "`columns`, 256 x 256 x 16384, us"}};
 
 // few, with a long K
 constexpr tile::Case few_results{128, 128, 16384};
@@ -1496,7 +1503,7 @@ void measure_copy_and_product(tile::RateSink& sink, const std::string& copy, int
   sink.rate("multiply_us." + at, parts.us([](Way& way) { way.multiply(); }));
 }
 void measure_parts(tile::RateSink& sink) {
-  for (const int size : part_sizes)
+  for (const int size : {2048, 4096, 8192})
     measure_copy_and_product<Tma<Config<Large>>>(sink, "transpose", size);
   measure_copy_and_product<Tma<Config<Large>>>(sink, "move", 2047);
   measure_copy_and_product<Tma<Config<SmallTransposed>>>(sink, "move", 1001);
@@ -1654,7 +1661,7 @@ TILE_CHAPTER(.number = 19, .title = "A tile for every shape", .kernels = kernels
              .counted = {512, 256, 128},
              .sizes = {256, 512, 768, 1024, 1280, 1536, 2048, 4096, 8192}, .predict = predict,
              .measure_rates = measure_parts, .profiled = {{"transpose", "transpose_A"}},
-             .shapes = choices, .rates = part_rates(), .baseline = tile::Baseline::stronger,
+             .shapes = choices, .rates = part_rates, .baseline = tile::Baseline::stronger,
              .extension = tile::extension_of({final_sgemm(), sweep_problems(), chosen_name}))
 
 // What sgemm starts for few rows and columns.
@@ -1845,86 +1852,82 @@ TEST_CASE("shares of few rows or columns cover K once") {
 }
 
 TEST_CASE("sgemm chooses by shape, and by what the GPU has") {
-  struct Shape {
-    int M, N, K;
+  struct Chosen {
+    Choice choice;
+    const char* problems;
+    int sms = 132;
   };
-  const auto chosen = [](Choice choice, std::initializer_list<Shape> shapes, int sms = 132) {
-    for (const Shape& s : shapes) {
-      INFO(s.M, " x ", s.N, " x ", s.K);
-      CHECK(ways[int(choice_for(product(s.M, s.N, s.K), {sms, true}))].name ==
-            ways[int(choice)].name);
+  using enum Choice;
+  for (
+      const Chosen& chosen : std::initializer_list<Chosen>{
+          {large, "1792 2000 4096 16384"},
+          // small enough for a kernel to count that transposes A
+          {tall, "1500 1536"},
+          // of 1200 tiles are not whole: ones of medium size have to cover as little as small ones
+          {small, "384 512 960 1000 1088 1200 1216"},
+          // a million elements or more, or a long K
+          {medium, "1024 1152 1280 1400 64x15744x2048 64x11520x4096 640x640x8192"},
+          {small, "64x15616x2048 64x11392x4096"},
+          // A is transposed where it must be copied anyhow, or is small beside the product
+          {small_transposed, "1001 1050"},
+          {medium_transposed, "1217 1281 1350 1537 1700 2049"},
+          {small, "64x16380x1024"},
+          {medium, "64x16380x4096 64x16384x4096 62x16384x4096"},
+          // A thin element is reckoned for 1.1 small ones. Of up to 48 rows thin tiles cover three
+          // quarters of what small ones do, from 65 rows on three quarters again.
+          {thin,
+           "9x4096x4096 16x4096x4096 33x4096x4096 48x4096x4096 65x4096x4096 112x4096x4096 336x1024x2000 333x1000x2001"},
+          {small, "49x4096x4096 64x4096x4096 113x4096x4096 128x4096x4096"},
+          // few rows and columns
+          {row, "1x4096x4096 1x5x4096"},
+          {rows, "2x4096x4096 8x4096x4096 8x5x65536"},
+          {column, "4096x1x4096 1x1x4096"},
+          {columns, "4096x2x4096 4096x3x4096 4096x4x4096 1x4x4096 8x4x65536"},
+          // a narrow tile has half as many columns as a small one
+          {narrow, "4096x5x4096 4096x8x4096 4096x32x4096"},
+          {small, "4096x33x4096 4096x64x4096 4096x96x4096 4096x128x4096"},
+          // where A and B would have to be copied: words of small products
+          {words, "257 513 705 37x4099x1021 1023x129x4095"},
+          // fewer than a million elements, whatever K is
+          {large, "512x2048x4096"},
+          {small, "512x1920x2048"},
+          {medium, "512x1920x4096"},
+          // each SM has a large tile, or not
+          {tall, "3072x1408x400"},
+          {medium, "3072x1280x400"},
+          // half or more of each large tile would lie beside C; a quarter
+          {small, "16384x64x4096"},
+          {medium_transposed, "192x16384x4096"},
+          // with A transposed, if each SM has a medium tile
+          {medium, "64x16768x4096"},
+          {medium_transposed, "64x16896x4096"},
+          // three thousand million products
+          {medium, "3072x768x1268"},
+          {tall, "3072x768x1272"},
+          // much of A for few columns of B: it comes through registers, rather than be transposed
+          {tall, "16384x256x4096 16384x768x4096"},
+          {large, "256x16384x4096 16384x1024x4096 8192x1024x8192"},
+          // few results: each tile in eight shares or more, which takes 49 tiles at most
+          {columns, "16x16x65536"},
+          {split_k,
+           "24x24x16384 32x32x16384 64x64x16384 100x100x16384 128x128x16384 256x256x16384 448x448x16384"},
+          {medium, "448x512x16384 449x449x16384"},
+          // its shares are 64 deep, as those of `words`, those of `rows` 32
+          {rows, "128x128x64 128x128x128 128x128x256 128x128x1024 256x256x128"},
+          {split_k, "128x128x2048 256x256x1024"},
+          {words, "256x256x256 256x256x512"},
+          {medium, "1024x1024x16"},
+          {small, "512x512x16"},
+          // the same products, and fewer SMs to be waited for
+          {small, "256x256x256", 32},
+          {split_k, "128x128x1024", 32}}) {
+    std::istringstream problems(chosen.problems);
+    for (std::string name; problems >> name;) {
+      const tile::Problem p = tile::problem_named(name);
+      INFO(name);
+      CHECK(choice_for(product(p.M, p.N, p.K), {chosen.sms, true}) == chosen.choice);
     }
-  };
-  const auto squares = [&](Choice choice, std::initializer_list<int> sizes) {
-    for (const int n : sizes) chosen(choice, {{n, n, n}});
-  };
-  squares(Choice::large, {1792, 2000, 4096, 16384});
-  // small enough for a kernel to count that transposes A
-  squares(Choice::tall, {1500, 1536});
-  // 1200: tiles that are not whole: ones of medium size have to cover as little as small ones
-  squares(Choice::small, {384, 512, 960, 1000, 1088, 1200, 1216});
-  // a million elements or more, or a long K
-  squares(Choice::medium, {1024, 1152, 1280, 1400});
-  chosen(Choice::small, {{64, 15616, 2048}, {64, 11392, 4096}});
-  chosen(Choice::medium, {{64, 15744, 2048}, {64, 11520, 4096}, {640, 640, 8192}});
-  // A is transposed where it must be copied anyhow, or is small beside the product
-  squares(Choice::small_transposed, {1001, 1050});
-  squares(Choice::medium_transposed, {1217, 1281, 1350, 1537, 1700, 2049});
-  chosen(Choice::small, {{64, 16380, 1024}});
-  chosen(Choice::medium, {{64, 16380, 4096}, {64, 16384, 4096}, {62, 16384, 4096}});
-  // A thin element is reckoned for 1.1 small ones. Of up to 48 rows thin tiles cover three
-  // quarters of what small ones do, from 65 rows on three quarters again.
-  for (const int n : {9, 16, 33, 48, 65, 112}) chosen(Choice::thin, {{n, 4096, 4096}});
-  for (const int n : {49, 64, 113, 128}) chosen(Choice::small, {{n, 4096, 4096}});
-  chosen(Choice::thin, {{336, 1024, 2000}, {333, 1000, 2001}});
-  // few rows and columns, wherever they lie
-  chosen(Choice::row, {{1, 4096, 4096}, {1, 5, 4096}});
-  chosen(Choice::rows, {{2, 4096, 4096}, {8, 4096, 4096}, {8, 5, 65536}});
-  chosen(Choice::column, {{4096, 1, 4096}, {1, 1, 4096}});
-  for (const int n : {2, 3, 4}) chosen(Choice::columns, {{4096, n, 4096}});
-  chosen(Choice::columns, {{1, 4, 4096}, {8, 4, 65536}});
-  // a narrow tile has half as many columns as a small one
-  for (const int n : {5, 8, 32}) chosen(Choice::narrow, {{4096, n, 4096}});
-  for (const int n : {33, 64, 96, 128}) chosen(Choice::small, {{4096, n, 4096}});
-  // where A and B would have to be copied: words of small products
-  squares(Choice::words, {257, 513, 705});
-  chosen(Choice::words, {{37, 4099, 1021}, {1023, 129, 4095}});
-  // fewer than a million elements, whatever K is
-  chosen(Choice::large, {{512, 2048, 4096}});
-  chosen(Choice::small, {{512, 1920, 2048}});
-  chosen(Choice::medium, {{512, 1920, 4096}});
-  // each SM has a tile
-  chosen(Choice::tall, {{256 * 12, 128 * 11, 400}});
-  chosen(Choice::medium, {{256 * 12, 128 * 11 - 128, 400}});
-  // half or more of each large tile would lie beside C; a quarter
-  chosen(Choice::small, {{16384, 64, 4096}});
-  chosen(Choice::medium_transposed, {{192, 16384, 4096}});
-  // with A transposed, if each SM has a medium tile
-  chosen(Choice::medium, {{64, 128 * 131, 4096}});
-  chosen(Choice::medium_transposed, {{64, 128 * 132, 4096}});
-  // three thousand million products
-  chosen(Choice::medium, {{3072, 768, 1268}});
-  chosen(Choice::tall, {{3072, 768, 1272}});
-  // much of A for few columns of B: it comes through registers, rather than be transposed
-  chosen(Choice::tall, {{16384, 256, 4096}, {16384, 768, 4096}});
-  chosen(Choice::large, {{256, 16384, 4096}, {16384, 1024, 4096}, {8192, 1024, 8192}});
-
-  // Few results. Each tile in eight shares or more, which takes 49 tiles at most.
-  chosen(Choice::columns, {{16, 16, 65536}});
-  for (const int n : {24, 32, 64, 100, 128, 256, 448})
-    chosen(Choice::split_k, {{n, n, 16384}});
-  chosen(Choice::medium, {{448, 512, 16384}, {449, 449, 16384}});  // seven shares
-  // its shares are 64 deep, as those of `words`, those of `rows` 32
-  for (const int K : {64, 128, 256, 1024}) chosen(Choice::rows, {{128, 128, K}});
-  chosen(Choice::split_k, {{128, 128, 2048}, {256, 256, 1024}});
-  chosen(Choice::rows, {{256, 256, 128}});
-  chosen(Choice::words, {{256, 256, 256}, {256, 256, 512}});
-  chosen(Choice::medium, {{1024, 1024, 16}});
-  chosen(Choice::small, {{512, 512, 16}});
-  // the same products, and fewer SMs to be waited for
-  chosen(Choice::small, {{256, 256, 256}}, 32);
-  chosen(Choice::split_k, {{128, 128, 1024}}, 32);
-
+  }
   const Device older{108, false};
   for (const int n : {5, 512, 4096})
     CHECK(choice_for(product(n + 4, n, n), older) == Choice::async);
@@ -2151,8 +2154,7 @@ TEST_CASE("sgemm starts what it chooses, and says so" * doctest::test_suite("mod
         {1, 12, 4, Choice::row, vectors(OneRow{})},
         {8, 12, 4, Choice::rows, vectors(FewRows{})},
         {9, 1, 4, Choice::column, vectors(OneColumn{})},
-        {9, 1, 5, Choice::column,
-         reinterpret_cast<const void*>(sgemm_vectors<OneColumnOfWords, false>)},
+        {9, 1, 5, Choice::column, vectors(OneColumnOfWords{})},
         {9, 2, 4, Choice::columns, vectors(FewColumns{})}}) {
     const std::string name = ways[int(started.choice)].name;
     CHECK(chosen_name(tile::product_of(product(started.M, started.N, started.K))) == name);
