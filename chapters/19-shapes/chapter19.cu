@@ -1072,17 +1072,16 @@ class Moved {
   Moved(bool transposed, int rows, int cols, const float* matrix, int ld, const char* name)
       : transposed_(transposed),
         copied_(transposed || !float4s_fit(matrix, ld)),
-        copy_(copied_ ? std::size_t(transposed ? cols : rows) : 0,
-              std::size_t(tile::ceil_div(transposed ? rows : cols, 4) * 4), name),
-        move_{matrix, rows,        cols,
-              ld,     copy_.get(), tile::ceil_div(transposed ? rows : cols, 4) * 4} {}
+        ldTo_(tile::ceil_div(transposed ? rows : cols, 4) * 4),
+        copy_(copied_ ? std::size_t(transposed ? cols : rows) : 0, std::size_t(ldTo_), name),
+        move_{matrix, rows, cols, ld, copy_.get(), ldTo_} {}
 
   CUtensorMap map(int box_rows, int box_cols,
                   tile::Swizzle swizzle = tile::Swizzle::none) const {
     return tile::tensor_map(
         copied_ ? move_.to : move_.from,
         {transposed_ ? move_.cols : move_.rows, transposed_ ? move_.rows : move_.cols,
-         copied_ ? move_.ldTo : move_.ldFrom, box_rows, box_cols, swizzle});
+         copied_ ? ldTo_ : move_.ldFrom, box_rows, box_cols, swizzle});
   }
   const Move& move() const { return move_; }
   // Squares that are copied word by word.
@@ -1103,6 +1102,7 @@ class Moved {
   }
 
   bool transposed_, copied_;
+  int ldTo_;
   tile::DeviceMatrix<float> copy_;
   Move move_;
 };
@@ -1110,16 +1110,7 @@ class Moved {
 // A product by blocks that may share tiles: what its launch needs besides the operands.
 class Shared : public tile::BoundKernel {
  public:
-  Shared(const tile::Gemm& g, const tile::TileScheduler& scheduler, int elements_of_tile)
-      : g_(g),
-        scheduler_(scheduler),
-        slots_(scheduler.split_tiles > 0 ? std::size_t(scheduler.blocks) : 0),
-        sums_(slots_, std::size_t(elements_of_tile) / 4, "sums"),
-        ready_(1, slots_, "ready") {
-    const std::vector<int> none(slots_);
-    if (!none.empty())
-      tile::machine::copy_to_device(ready_.get(), none.data(), none.size() * sizeof(int));
-  }
+  Shared(const tile::Gemm& g, const tile::TileScheduler& scheduler, int elements_of_tile);
   const tile::TileScheduler& scheduler() const { return scheduler_; }
   tile::Fixup fixup() const { return {sums_.get(), ready_.get()}; }
 
@@ -1133,13 +1124,48 @@ class Shared : public tile::BoundKernel {
   tile::DeviceMatrix<int> ready_;
 };
 
+Shared::Shared(const tile::Gemm& g, const tile::TileScheduler& scheduler, int elements_of_tile)
+    : g_(g),
+      scheduler_(scheduler),
+      slots_(scheduler.split_tiles > 0 ? std::size_t(scheduler.blocks) : 0),
+      sums_(slots_, std::size_t(elements_of_tile) / 4, "sums"),
+      ready_(1, slots_, "ready") {
+  const std::vector<int> none(slots_);
+  if (!none.empty())
+    tile::machine::copy_to_device(ready_.get(), none.data(), none.size() * sizeof(int));
+}
+
+// And the operands as copies in bulk take them.
+class Bulk : public Shared {
+ public:
+  Bulk(const tile::Gemm& g, const tile::TileScheduler& scheduler, int elements_of_tile,
+       bool transposes);
+  void copy();
+
+ protected:
+  bool transposes_;
+  Moved A_, B_;
+};
+Bulk::Bulk(const tile::Gemm& g, const tile::TileScheduler& scheduler, int elements_of_tile,
+           bool transposes)
+    : Shared(g, scheduler, elements_of_tile),
+      transposes_(transposes),
+      A_(transposes, g.M, g.K, g.A, g.lda, "A copied"),
+      B_(false, g.K, g.N, g.B, g.ldb, "B copied") {}
+void Bulk::copy() {
+  A_.transpose();
+  const int ofA = A_.squares_of_words(), ofB = B_.squares_of_words();
+  if (ofA + ofB > 0)
+    tile::launch(transposes_ ? move_words<true> : move_words<false>, dim3(unsigned(ofA + ofB)),
+                 dim3(MOVERS), 0, A_.move(), B_.move(), ofA);
+}
+
 template <class Config>
-class Tma : public Shared {
+class Tma : public Bulk {
  public:
   Tma(const tile::Gemm& g, int sms)
-      : Shared(g, scheduler_for<Config>(g.M, g.N, g.K, sms), Config::BM * Config::BN),
-        A_(TRANSPOSES, g.M, g.K, g.A, g.lda, "A copied"),
-        B_(false, g.K, g.N, g.B, g.ldb, "B copied"),
+      : Bulk(g, scheduler_for<Config>(g.M, g.N, g.K, sms), Config::BM * Config::BN,
+             TRANSPOSES),
         sourceA_(source_of_A()),
         mapB_(B_.map(Config::BK, Config::BN)) {}
 
@@ -1148,14 +1174,6 @@ class Tma : public Shared {
     multiply();
     if constexpr (Config::TAKE_OVER == TakeOver::never)
       if (scheduler_.split_tiles > 0) add();
-  }
-
-  void copy() {
-    A_.transpose();
-    const int ofA = A_.squares_of_words(), ofB = B_.squares_of_words();
-    if (ofA + ofB > 0)
-      tile::launch(move_words<TRANSPOSES>, dim3(unsigned(ofA + ofB)), dim3(MOVERS), 0,
-                   A_.move(), B_.move(), ofA);
   }
   void multiply() {
     const bool whole = tiles_of_C_are_whole<Config>(g_) && float4s_fit(g_.C, g_.ldc);
@@ -1183,7 +1201,6 @@ class Tma : public Shared {
       return A_.map(Config::BM, Config::BK, tile::Swizzle::bytes64);
   }
 
-  Moved A_, B_;
   SourceOfA<Config> sourceA_;
   CUtensorMap mapB_;
 };
@@ -1614,37 +1631,30 @@ std::vector<tile::Kernel> kernels() {
   return all;
 }
 
-// Where one choice or another decides.
-const std::vector<tile::Case> choices{
-    {24, 4096, 4096},  {40, 4096, 4096},  {37, 4099, 1021},   {4096, 32, 4096},
-    {8192, 256, 4096}, {513, 513, 513},   {1023, 129, 4095},  {1001, 1001, 1001},
-    {333, 1000, 2001}, {64, 16384, 4096}, {1281, 1281, 1281}, {1350, 1350, 1350},
-    {640, 640, 8192},  few_results};
-
-std::vector<tile::Case> sweep_problems() {
+// Problems by their names: the sweep's, and those where one choice or another decides.
+std::vector<tile::Case> problems_named(const std::string& names) {
   std::vector<tile::Case> problems;
-  for (const int n :
-       {256,  320,  384,  512,  768,  1024, 1025, 1050, 1100, 1152, 1216,  1217, 1280,
-        1281, 1350, 1400, 1450, 1536, 1537, 1700, 1850, 1900, 2000, 2048,  2049, 2100,
-        2500, 2560, 3001, 3072, 4092, 4096, 4100, 5120, 6144, 8192, 12288, 16384})
-    problems.push_back({n, n, n});
-  problems.insert(
-      problems.end(),
-      {{4096, 11008, 4096}, {4096, 4096, 11008}, {8192, 1024, 8192}, {2048, 12288, 4096},
-       {512, 4096, 14336},  {16384, 64, 4096},   {64, 16384, 4096},  {16384, 256, 4096},
-       {8192, 256, 4096},   {8192, 512, 4096},   {1, 4096, 4096},    {2, 4096, 4096},
-       {4, 4096, 4096},     {8, 4096, 4096},     {9, 4096, 4096},    {16, 4096, 4096},
-       {24, 4096, 4096},    {32, 4096, 4096},    {40, 4096, 4096},   {48, 4096, 4096},
-       {64, 4096, 4096},    {80, 4096, 4096},    {4096, 1, 4096},    {4096, 2, 4096},
-       {4096, 4, 4096},     {4096, 5, 4096},     {4096, 8, 4096},    {4096, 16, 4096},
-       {4096, 32, 4096},    {4096, 48, 4096},    {1, 4097, 4097},    {4097, 1, 4097},
-       {16, 16, 65536},     {32, 32, 32768},     {64, 64, 16384},    {128, 128, 16384},
-       {256, 256, 16384},   {100, 100, 10000},   {128, 128, 1024},   {1000, 16, 1000},
-       {12, 2001, 4001},    {8192, 8192, 64},    {4095, 4097, 4093}, {1000, 1000, 1000},
-       {8192, 32, 4096},    {257, 257, 257},     {513, 513, 513},    {1001, 1001, 1001},
-       {2047, 2047, 2047},  {37, 4099, 1021},    {1023, 129, 4095},  {333, 1000, 2001}});
+  std::istringstream all(names);
+  for (std::string name; all >> name;) {
+    const tile::Problem p = tile::problem_named(name);
+    problems.push_back({p.M, p.N, p.K});
+  }
   return problems;
 }
+constexpr const char* choices =
+    "24x4096x4096 40x4096x4096 37x4099x1021 4096x32x4096 8192x256x4096 513 1023x129x4095 "
+    "1001 333x1000x2001 64x16384x4096 1281 1350 640x640x8192 128x128x16384";
+constexpr const char* swept =
+    "256 320 384 512 768 1024 1025 1050 1100 1152 1216 1217 1280 1281 1350 1400 1450 1536 "
+    "1537 1700 1850 1900 2000 2048 2049 2100 2500 2560 3001 3072 4092 4096 4100 5120 6144 "
+    "8192 12288 16384 4096x11008x4096 4096x4096x11008 8192x1024x8192 2048x12288x4096 "
+    "512x4096x14336 16384x64x4096 64x16384x4096 16384x256x4096 8192x256x4096 8192x512x4096 "
+    "1x4096x4096 2x4096x4096 4x4096x4096 8x4096x4096 9x4096x4096 16x4096x4096 24x4096x4096 "
+    "32x4096x4096 40x4096x4096 48x4096x4096 64x4096x4096 80x4096x4096 4096x1x4096 "
+    "4096x2x4096 4096x4x4096 4096x5x4096 4096x8x4096 4096x16x4096 4096x32x4096 4096x48x4096 "
+    "1x4097x4097 4097x1x4097 16x16x65536 32x32x32768 64x64x16384 128x128x16384 256x256x16384 "
+    "100x100x10000 128x128x1024 1000x16x1000 12x2001x4001 8192x8192x64 4095x4097x4093 1000 "
+    "8192x32x4096 257 513 1001 2047 37x4099x1021 1023x129x4095 333x1000x2001";
 
 // The book's sgemm.
 tile::Kernel final_sgemm() {
@@ -1661,8 +1671,10 @@ TILE_CHAPTER(.number = 19, .title = "A tile for every shape", .kernels = kernels
              .counted = {512, 256, 128},
              .sizes = {256, 512, 768, 1024, 1280, 1536, 2048, 4096, 8192}, .predict = predict,
              .measure_rates = measure_parts, .profiled = {{"transpose", "transpose_A"}},
-             .shapes = choices, .rates = part_rates, .baseline = tile::Baseline::stronger,
-             .extension = tile::extension_of({final_sgemm(), sweep_problems(), chosen_name}))
+             .shapes = problems_named(choices), .rates = part_rates,
+             .baseline = tile::Baseline::stronger,
+             .extension = tile::extension_of({final_sgemm(), problems_named(swept),
+                                              chosen_name}))
 
 // What sgemm starts for few rows and columns.
 template <class C>
@@ -1681,6 +1693,11 @@ std::vector<tile::Kernel> vector_kernels() {
           vector_kernel<OneColumnOfWords>("column_of_words")};
 }
 
+void expect_right(const tile::Kernel& kernel, const std::vector<tile::Case>& cases) {
+  INFO(kernel.name);
+  CHECK(tile::first_failure(kernel, cases) == "");
+}
+
 TILE_GEMM_TESTS(kernels_of_any_shape())
 
 TILE_TRIED_ON_MODEL("small", "small_transposed", "split_k", "medium", "medium_transposed",
@@ -1688,40 +1705,39 @@ TILE_TRIED_ON_MODEL("small", "small_transposed", "split_k", "medium", "medium_tr
 
 TEST_CASE("tma computes whole tiles and others, shared or not, wherever the matrices begin") {
   const tile::Kernel tma = kernel<Large>("tma");
-  CHECK(tile::first_failure(tma, tile::whole_tiles(tma.tile)) == "");
-  CHECK(tile::first_failure(tma, {{300, 100, 50, 1, 2, 1, tile::Fill::integers},
-                                  {255, 129, 401, 1, 2, 1, tile::Fill::integers},
-                                  // in two shares, in three; three tiles in four
-                                  {256, 128, 16 * 16, 1, 2, 0, tile::Fill::integers},
-                                  {256, 128, 25 * 16, 1, 2, 0, tile::Fill::integers},
-                                  {256, 384, 11 * 16, 1, 2, 0, tile::Fill::integers}}) == "");
+  expect_right(tma, tile::whole_tiles(tma.tile));
+  expect_right(tma, {{300, 100, 50, 1, 2, 1, tile::Fill::integers},
+                     {255, 129, 401, 1, 2, 1, tile::Fill::integers},
+                     // in two shares, in three; three tiles in four
+                     {256, 128, 16 * 16, 1, 2, 0, tile::Fill::integers},
+                     {256, 128, 25 * 16, 1, 2, 0, tile::Fill::integers},
+                     {256, 384, 11 * 16, 1, 2, 0, tile::Fill::integers}});
 }
 
 TEST_CASE("rows of A lie where threads read them: whole tiles and others, in three shares") {
-  CHECK(tile::first_failure(kernel<Small>("small"),
-                            {{64, 64, 16, 1, 0, 0, tile::Fill::integers},
-                             {65, 190, 400, 1, 2, 0, tile::Fill::integers}}) == "");
+  expect_right(kernel<Small>("small"), {{64, 64, 16, 1, 0, 0, tile::Fill::integers},
+                                        {65, 190, 400, 1, 2, 0, tile::Fill::integers}});
 }
 
 TEST_CASE("a tile in many shares, and in one: whole and not, wherever C begins") {
-  CHECK(tile::first_failure(kernel<SplitK>("split_k"),
-                            {{64, 64, 2048, 1, 0, 0, tile::Fill::integers},
-                             {128, 192, 1000, 2, -1, 0, tile::Fill::integers},
-                             {100, 70, 1001, 1, 2, 1, tile::Fill::integers},
-                             {1, 1, 5000, -1, 0, 4, tile::Fill::integers},
-                             {1, 1, 26000, 1, 0, 0, tile::Fill::integers},  // 396 shares
-                             {70, 3, 127, 1, 0, 0, tile::Fill::integers},
-                             {1000, 1000, 129, 1, 1, 0, tile::Fill::integers}}) == "");
+  expect_right(kernel<SplitK>("split_k"),
+               {{64, 64, 2048, 1, 0, 0, tile::Fill::integers},
+                {128, 192, 1000, 2, -1, 0, tile::Fill::integers},
+                {100, 70, 1001, 1, 2, 1, tile::Fill::integers},
+                {1, 1, 5000, -1, 0, 4, tile::Fill::integers},
+                {1, 1, 26000, 1, 0, 0, tile::Fill::integers},  // 396 shares
+                {70, 3, 127, 1, 0, 0, tile::Fill::integers},
+                {1000, 1000, 129, 1, 1, 0, tile::Fill::integers}});
 }
 
 TEST_CASE("A through registers: whole tiles and others, few and many, shared or not") {
   const tile::Kernel kernel = through_registers();
-  CHECK(tile::first_failure(kernel, tile::whole_tiles(kernel.tile)) == "");
-  CHECK(tile::first_failure(kernel, tile::misaligned_cases(kernel.tile)) == "");
-  CHECK(tile::first_failure(kernel, {{300, 100, 52, 1, 2, 4, tile::Fill::integers},
-                                     {255, 129, 400, 1, 2, 0, tile::Fill::integers},
-                                     {256, 384, 176, 1, -1, 0, tile::Fill::integers},
-                                     {1, 1, 4, 1, 0, 0, tile::Fill::integers}}) == "");
+  expect_right(kernel, tile::whole_tiles(kernel.tile));
+  expect_right(kernel, tile::misaligned_cases(kernel.tile));
+  expect_right(kernel, {{300, 100, 52, 1, 2, 4, tile::Fill::integers},
+                        {255, 129, 400, 1, 2, 0, tile::Fill::integers},
+                        {256, 384, 176, 1, -1, 0, tile::Fill::integers},
+                        {1, 1, 4, 1, 0, 0, tile::Fill::integers}});
   tile::test_unread_C({kernel});
   tile::test_running_again({kernel});
   tile::test_refusals({kernel});
@@ -1750,7 +1766,7 @@ TEST_CASE(
       for (const int N : {1, 3, kernel.tile.BN + 1})
         for (const int K : {1, 131, 2 * kernel.tile.BK + 4})
           cases.push_back({M, N, K, 2, -1, M % 2, tile::Fill::integers});
-    CHECK(tile::first_failure(kernel, cases) == "");
+    expect_right(kernel, cases);
   }
 }
 
@@ -1766,7 +1782,7 @@ TEST_CASE("the book's sgemm computes whatever it chooses for") {
       cases.push_back({260, few, K, 2, few % 3 - 1.0f, few % 2, tile::Fill::integers});
       cases.push_back({few, few, 4 * K, 1, 0, 0, tile::Fill::integers});
     }
-  CHECK(tile::first_failure(final_sgemm(), cases) == "");
+  expect_right(final_sgemm(), cases);
   tile::test_refusals({final_sgemm()});
 }
 
@@ -1776,9 +1792,9 @@ Bound bind_without_tma(const Device& device, const tile::Gemm& g) {
 TEST_CASE("where no copies in bulk are, the book's sgemm computes all the same") {
   tile::Kernel older = final_sgemm();
   older.prepare = prepare<bind_without_tma>;
-  CHECK(tile::first_failure(older, {{130, 70, 33, 2, -1, 1, tile::Fill::integers},
-                                    {256, 256, 64, 1, 0, 0, tile::Fill::integers},
-                                    {1, 70, 33, 1, 2, 0, tile::Fill::integers}}) == "");
+  expect_right(older, {{130, 70, 33, 2, -1, 1, tile::Fill::integers},
+                       {256, 256, 64, 1, 0, 0, tile::Fill::integers},
+                       {1, 70, 33, 1, 2, 0, tile::Fill::integers}});
 }
 
 // A product whose matrices hold no elements that anybody reads.
@@ -1921,11 +1937,9 @@ TEST_CASE("sgemm chooses by shape, and by what the GPU has") {
           // the same products, and fewer SMs to be waited for
           {small, "256x256x256", 32},
           {split_k, "128x128x1024", 32}}) {
-    std::istringstream problems(chosen.problems);
-    for (std::string name; problems >> name;) {
-      const tile::Problem p = tile::problem_named(name);
-      INFO(name);
-      CHECK(choice_for(product(p.M, p.N, p.K), {chosen.sms, true}) == chosen.choice);
+    for (const tile::Case& c : problems_named(chosen.problems)) {
+      INFO(tile::describe(c));
+      CHECK(choice_for(product(c.M, c.N, c.K), {chosen.sms, true}) == chosen.choice);
     }
   }
   const Device older{108, false};
@@ -1984,47 +1998,63 @@ TEST_CASE("squares cover a matrix once") {
             }) == "");
 }
 
-// Whether every result of a tile has one thread, every element one word of a stage, and a
-// thread finds its rows of A where the copy has put them.
+// The maps of a configuration.
+struct Maps {
+  int BM, BN, BK, ROWS, COLS, CONSUMERS, STRIDE_A, WORDS_A, STAGE_WORDS;
+  bool TRANSPOSED;
+  Position (*warp_tile_of)(int), (*first_result_of)(int);
+  int (*row_of_result)(int), (*row_in_As)(int, int), (*place_in_As)(int, int),
+      (*place_in_Bs)(int, int);
+};
 template <class C>
-std::string wrong_place() {
-  std::vector<int> results(C::BM * C::BN), words(C::STAGE_WORDS);
-  for (int thread = 0; thread < C::CONSUMERS; ++thread) {
-    const auto [warpRow, warpCol] = tile::warp_tile_of<C>(thread);
-    const auto [threadRow, threadCol] = first_result_of<C>(thread);
-    const int row = warpRow + threadRow, col = warpCol + threadCol;
-    for (int i = 0; i < C::ROWS; ++i)
-      for (int j = 0; j < C::COLS; ++j)
-        ++results.at(std::size_t((row + row_of_result<C>(i)) * C::BN + col + tile::col_of(j)));
-    for (int i = 0; i < C::ROWS; ++i)
-      for (int k = 0; k < C::BK; ++k) {
-        const int quad = quad_from_first_row(k / 4, i), first = i / 4 * 4;
-        const int place = C::TRANSPOSED
-                              ? place_in_As<C>(row, 0) + k * C::STRIDE_A +
-                                    row_in_As<C>(row_of_result<C>(first), k) + i - first
-                              : place_in_As<C>(row, quad % 2 * 4) + quad / 2 * 8 +
-                                    row_of_result<C>(i) * C::BK + k % 4;
-        if (place != place_in_As<C>(row + row_of_result<C>(i), k)) return "a row of A";
-      }
-  }
-  for (int k = 0; k < C::BK; ++k) {
-    for (int row = 0; row < C::BM; ++row) ++words.at(std::size_t(place_in_As<C>(row, k)));
-    for (int col = 0; col < C::BN; ++col) ++words.at(std::size_t(place_in_Bs<C>(k, col)));
-  }
-  // a box begins at a multiple of 128 bytes, a swizzled one at eight spans of 64
-  if (C::STAGE_BYTES % (C::TRANSPOSED ? 128 : 512) != 0 || C::WORDS_A % 32 != 0)
-    return "a box";
-  if (words != std::vector<int>(words.size(), 1)) return "a word of a stage";
-  return results == std::vector<int>(results.size(), 1) ? "" : "a result";
-}
+constexpr Maps maps_of{C::BM,
+                       C::BN,
+                       C::BK,
+                       C::ROWS,
+                       C::COLS,
+                       C::CONSUMERS,
+                       C::STRIDE_A,
+                       C::WORDS_A,
+                       C::STAGE_WORDS,
+                       C::TRANSPOSED,
+                       tile::warp_tile_of<C>,
+                       first_result_of<C>,
+                       row_of_result<C>,
+                       row_in_As<C>,
+                       place_in_As<C>,
+                       place_in_Bs<C>};
 
 TEST_CASE("results and elements of a tile have one place each, where threads find them") {
-  for (std::string (*const wrong)() :
-       {wrong_place<Config<Large>>, wrong_place<Config<ThroughRegisters>>,
-        wrong_place<Config<Small>>, wrong_place<Config<Medium>>,
-        wrong_place<Config<MediumTransposed>>, wrong_place<Config<Thin>>,
-        wrong_place<Config<Narrow>>})
-    CHECK(wrong() == "");
+  for (const Maps* const c :
+       {&maps_of<Config<Large>>, &maps_of<Config<ThroughRegisters>>, &maps_of<Config<Small>>,
+        &maps_of<Config<Medium>>, &maps_of<Config<MediumTransposed>>, &maps_of<Config<Thin>>,
+        &maps_of<Config<Narrow>>}) {
+    // a box begins at a multiple of 128 bytes, a swizzled one at eight spans of 64
+    CHECK(c->STAGE_WORDS % (c->TRANSPOSED ? 32 : 128) == 0);
+    CHECK(c->WORDS_A % 32 == 0);
+    CHECK(tile::covers_once(1, c->STAGE_WORDS, c->BK, [&](int k, auto take) {
+            for (int row = 0; row < c->BM; ++row) take(0, c->place_in_As(row, k));
+            for (int col = 0; col < c->BN; ++col) take(0, c->place_in_Bs(k, col));
+          }) == "");
+    CHECK(tile::covers_once(c->BM, c->BN, c->CONSUMERS, [&](int thread, auto take) {
+            const auto [warpRow, warpCol] = c->warp_tile_of(thread);
+            const auto [threadRow, threadCol] = c->first_result_of(thread);
+            const int row = warpRow + threadRow, col = warpCol + threadCol;
+            for (int i = 0; i < c->ROWS; ++i) {
+              for (int j = 0; j < c->COLS; ++j)
+                take(row + c->row_of_result(i), col + tile::col_of(j));
+              for (int k = 0; k < c->BK; ++k) {
+                const int quad = quad_from_first_row(k / 4, i), first = i / 4 * 4;
+                const int place =
+                    c->TRANSPOSED ? c->place_in_As(row, 0) + k * c->STRIDE_A +
+                                        c->row_in_As(c->row_of_result(first), k) + i - first
+                                  : c->place_in_As(row, quad % 2 * 4) + quad / 2 * 8 +
+                                        c->row_of_result(i) * c->BK + k % 4;
+                REQUIRE(place == c->place_in_As(row + c->row_of_result(i), k));
+              }
+            }
+          }) == "");
+  }
 }
 
 TEST_CASE("through registers each float4 of a tile of A has one thread, and its place") {
