@@ -30,7 +30,7 @@ for file in $(texts '[0-9]*' | tr ' ' '\n' | grep -E '^(book|chapters|ctest|comm
   [ -e "$file" ] || complain "there is no $file"
 done
 for text in README.md .github/CONTRIBUTING.md; do
-  for link in $(sed 's/`[^`]*`//g' "$text" | grep -o '\]([^)#]*' | sed 's/^..//' | grep -v '^http'); do
+  for link in $(sed 's/`[^`]*`//g' "$text" | grep -o '\]([^)#]*' | sed 's/^..//' | grep -v -e '^http' -e '^[.][.]/[.][.]/'); do
     [ -e "$(dirname "$text")/$link" ] || complain "$text: a link to $link leads nowhere"
   done
 done

@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
       {"ladder", {"chapters emit LAST OUT.tsv [--fastest]", 4, [&] { gather_ladder(a[1], a[3], fastest, a[4]); }}},
       {"roofline", {"chapters emit LAST OUT.tsv", 4, [&] { gather_roofline(a[1], a[2], a[3], a[4]); }}},
       {"part", {"chapters emit LAST OUT.tsv PAGE", 5, [&] { gather_part(a[1], a[2], a[3], a[4], a[5]); }}},
-      {"results", {"chapters [--fastest]", 1, [&] { print_results(a[1], fastest); }}}};
+      {"results", {"chapters", 1, [&] { print_results(a[1]); }}}};
   const auto command = commands.find(a.empty() ? "" : a[0]);
   if (command == commands.end() || a.size() <= command->second.fewest) {
     for (const auto& [name, c] : commands) fmt::print(stderr, "usage: figures {} {}\n", name, c.arguments);

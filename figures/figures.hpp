@@ -38,7 +38,7 @@ void gather_roofline(const Path& chapters, const Path& emit, const std::string& 
 /// The book's table of loads per result.
 void gather_loads(const Path& emit, const std::string& last, const Path& out);
 /// The table of results, or the README's, on standard output.
-void print_results(const Path& chapters, bool only_fastest);
+void print_results(const Path& chapters);
 
 // part.cpp
 /// The data of a part's plot, `plot` and `plot`.cublas, and its table-ladder.tsv and facts.tsv in the directory `page`: each chapter from 01

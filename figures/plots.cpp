@@ -80,7 +80,7 @@ std::string types_in_words(const Record& run) {
 }
 
 /// Of each chapter the fastest kernel, one for each choice of operands' types; of chapter `all_of` every kernel.
-std::vector<Measured> fastest_of_each(const std::vector<Measured>& all, const std::string& all_of = "") {
+std::vector<Measured> fastest_of_each(const std::vector<Measured>& all, const std::string& all_of) {
   std::vector<Measured> fastest;
   for (const Measured& m : all) {
     const auto rival = std::find_if(fastest.begin(), fastest.end(), [&](const Measured& other) {
@@ -148,7 +148,7 @@ void gather_roofline(const fs::path& chapters, const fs::path& emit, const std::
   write_text(out.string() + ".rates", fmt::format("peak={}\nsm_tbs={}\nl2_tbs={}\ndram_tbs={}\n", peak, sm, l2, dram));
 }
 
-void print_results(const fs::path& chapters, bool only_fastest) {
+void print_results(const fs::path& chapters) {
   const auto all = measured_kernels(chapters, "99");
   if (all.empty()) return fmt::print("Not yet measured.\n");
   fmt::print("| chapter | kernel | ms | TFLOP/s | × cuBLAS (10–90%) | × the stronger cuBLAS (10–90%) |\n");
@@ -161,7 +161,7 @@ void print_results(const fs::path& chapters, bool only_fastest) {
     return fmt::format(" {:.3f} ({:.3f}–{:.3f}){} |", part("ratio"), part("ratio_low"), part("ratio_high"),
                        flatters ? fmt::format("; first {:.3f}", places->first_ratio) : "");
   };
-  for (const auto& [chapter, kernel, run, record] : only_fastest ? fastest_of_each(all) : all)
+  for (const auto& [chapter, kernel, run, record] : all)
     fmt::print("| {} | {} | {:.2f} | {} |{}{}\n", chapter, kernel, run["median_ms"].get<double>(),
                format_number(run["tflops"].get<double>()), ratio(run, "", by_place(run, "cublasGemmEx")),
                run.contains("stronger_ratio") ? ratio(run, "stronger_", by_place(run, stronger_of(run))) : " |");

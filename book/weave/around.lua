@@ -4,6 +4,7 @@
 local text = require("weave.text")
 local page = require("weave.page")
 local elements = require("weave.elements")
+local emitted = require("weave.emitted")
 local explorer = require("weave.explorer")
 local terms = require("weave.terms")
 
@@ -16,8 +17,22 @@ local function head_of(id)
   return heads[id] or id == page.all:find_if(function(other) return other:match("^notebook") end) and "Notebooks" or nil
 end
 
--- The list of all pages, as the cover has it. In one document links are the writer's: it may cut the document into files.
+-- Chapter -> what the cover says of its step: a bar, as long as its kernel is fast, and what was gained.
+local function rungs()
+  local _, _, rows = emitted.table("part-1", "ladder")
+  local fastest, of = 0, {}
+  for _, row in ipairs(rows) do fastest = math.max(fastest, tonumber(row[8]) or 0) end
+  for _, row in ipairs(rows) do
+    local share, gain = (tonumber(row[8]) or 0) / fastest, tonumber(row[9]) and row[9] .. "× " or ""
+    of[row[1]] = {bar = string.format('<span class="rate" style="--share: %.3f" title="%s TFLOP/s at 4096"></span>', share, row[8]),
+      step = '<span class="step">' .. gain .. text.escape(page.info[row[1]].step) .. "</span>"}
+  end
+  return of
+end
+
+-- The list of all pages, as the cover has it: the ladder. In one document links are the writer's: it may cut the document into files.
 function around.contents()
+  local of = rungs()
   local items, lists = {}, pandoc.List({})  -- a list's items are a table, until all are there
   for _, id in ipairs(page.all) do
     if head_of(id) then
@@ -25,13 +40,13 @@ function around.contents()
       items[#items + 1] = '<li class="part-head">' .. head_of(id) .. "</li>"
     end
     if id ~= "index" then
-      local info = page.info[id]
+      local info, rung = page.info[id], of[id] or {bar = "", step = ""}
       local number = info.number .. page.letter(id)
       local words = (number ~= "" and number .. " " or "") .. info.title
       if #lists == 0 or lists[#lists].t then lists:insert({}) end
       table.insert(lists[#lists], {pandoc.Plain({pandoc.Link({pandoc.Str(words)}, info.href)})})
       items[#items + 1] = '<li><a href="' .. info.href .. '"><span class="chapter-number">' .. number ..
-        "</span> " .. text.escape(info.title) .. "</a></li>"
+        "</span> " .. text.escape(info.title) .. rung.bar .. "</a>" .. rung.step .. "</li>"
     end
   end
   if page.combined then

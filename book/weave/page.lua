@@ -13,7 +13,7 @@ local page = {
   sources = {},          -- chapter -> its program; "NN-QUESTION" -> that of a question of its notebook
   records = {},          -- files that have a page and that numbers come from: records, and what reads them
   labels = {},           -- id -> {page, text}
-  info = {},             -- page id -> {href, number, title}
+  info = {},             -- page id -> {href, number, title, step}
   first_with_term = {},  -- row of the glossary -> the first chapter that has a word of it
 }  -- and id, pass, work, tests, breaks, root, source: the metadata
 
@@ -40,7 +40,7 @@ local function read_labels()
     for _, line in ipairs(lines) do
       local f = text.split(line)
       if f[1] == "page" then
-        page.info[id] = {href = page.combined and "#page-" .. id or id .. ".html", number = f[2], title = f[3]}
+        page.info[id] = {href = page.combined and "#page-" .. id or id .. ".html", number = f[2], title = f[3], step = f[4]}
       elseif f[1] == "term" then
         page.first_with_term[f[2]] = page.first_with_term[f[2]] or id
       elseif f[1] ~= "formula" then

@@ -1,7 +1,7 @@
 -- References: numbers for sections, figures, tables and listings, in the order of the page, which the first pass gives and the second
 -- refers to; links to labels and pages, citations, side notes.
 -- In: the blocks of a page; Links whose target is #LABEL or #ch:PAGE, Cites, Spans of class aside. Out: blocks with identifiers and the
--- attributes `number` and `label`, and the lines of the page's labels file: its number and title, then what each identifier is called; links
+-- attributes `number` and `label`, and the lines of the page's labels file: its number, title and step, then what each identifier is called; links
 -- with addresses and words, and notes in the margin. A label, a page or a source that does not exist ends the weave.
 
 local page = require("weave.page")
@@ -51,7 +51,8 @@ end
 -- Numbers the blocks of a document; gives the lines of its labels. On a page without a number of its own, figures and tables have what its
 -- `figures` says before theirs, so that no two of the whole book are called the same.
 function references.number(doc)
-  local labels = pandoc.List({"page\t" .. (page.is_chapter() and page.id or "") .. "\t" .. pandoc.utils.stringify(doc.meta.title or "")})
+  local function said(name) return pandoc.utils.stringify(doc.meta[name] or "") end
+  local labels = pandoc.List({table.concat({"page", page.is_chapter() and page.id or "", said("title"), said("step")}, "\t")})
   local begin = doc.meta.figures and pandoc.utils.stringify(doc.meta.figures) .. "." or prefix()
   doc.blocks = number_blocks(doc.blocks, {section = 0}, labels, begin)
   return labels

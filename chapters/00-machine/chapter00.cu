@@ -364,7 +364,7 @@ void predict(tile::Facts& facts) {
     facts.predicted(std::string("l1.") + pattern.name + ".cycles", l1_cycles(pattern));
   // For other pages; 600 follows from Little's law, at one instruction per cycle.
   facts.predicted("sm.sms", gpu.sms);
-  facts.predicted("sm.warps_per_scheduler", gpu.max_warps() / tile::GpuSpec::schedulers);
+  facts.predicted("sm.warps_per_scheduler", gpu.max_threads / gpu.warp / gpu.schedulers);
   facts.predicted("sm.wavefront_bytes", tile::GpuSpec::banks * tile::GpuSpec::bank_bytes);
   facts.predicted("hide.600.scheduler", 600);
   for (const tile::Record& record :

@@ -728,7 +728,10 @@ tile::Kernel kernel(const char* name) {
           {Config::BM, Config::BN, Config::BK, tile::Alignment::float4s},
           Config::SMEM_BYTES,
           0,
-          tile::prepare_nothing<launch_narrow<Config>>,
+          [](const tile::Product& product) -> std::unique_ptr<tile::BoundKernel> {
+            return std::make_unique<tile::BoundLauncher<tile::Product>>(launch_narrow<Config>,
+                                                                        product);
+          },
           types_of<Config>};
 }
 

@@ -26,7 +26,6 @@ struct GpuSpec {
   int l1_bytes;            ///< L1 and shared memory of an SM together
   double bf16_tflops = 0;  ///< of its tensor cores, BF16 in and FP32 out, dense; 0: not given here
 
-  constexpr int max_warps() const { return max_threads / warp; }  ///< resident warps per SM
   constexpr double peak_tflops() const { return 2.0 * sms * fma_lanes * clock_ghz * 1e-3; }
   /// The arithmetic intensity, in flops per byte, at which arithmetic takes as long as memory traffic.
   constexpr double ridge() const { return peak_tflops() * 1e3 / dram_gbs; }

@@ -219,8 +219,7 @@ std::map<std::string, int> places_in(Code loop) {
   std::map<std::string, int> places;
   int before = 0;
   for (const Instruction& instruction : loop) {
-    for (const auto& [opcode, kind] :
-         {std::pair("LDG.", "ldg"), {"LDGSTS", "copy"}, {"STS", "sts"}, {"BAR.SYNC", "bar"}}) {
+    for (const auto& [opcode, kind] : {std::pair("LDG.", "ldg"), {"STS", "sts"}, {"BAR.SYNC", "bar"}}) {
       if (!instruction.opcode.starts_with(opcode)) continue;
       places.try_emplace(std::string(kind) + "_first", before);
       places[std::string(kind) + "_last"] = before;

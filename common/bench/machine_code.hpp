@@ -55,9 +55,8 @@ int issue_cycles(const std::vector<BankReads>& reads);
 /// the previous FFMA had in the same position and flagged .reuse is not read; a register that occurs twice is read once.
 std::map<std::string, int> tally_of(Code code);
 
-/// The positions of a loop's loads from global memory ("ldg"), asynchronous copies ("copy"), stores to shared memory ("sts") and
-/// barriers ("bar"): the number of FFMA before the first and before the last of them, as "ldg_first" and "ldg_last"; nothing for a
-/// kind that the loop does not have.
+/// The positions of a loop's loads from global memory ("ldg"), stores to shared memory ("sts") and barriers ("bar"): the number of
+/// FFMA before the first and before the last of them, as "ldg_first" and "ldg_last"; nothing for a kind that the loop does not have.
 std::map<std::string, int> places_in(Code loop);
 
 /// Merges such tallies of the output of `cuobjdump -sass` into the entry of each kernel of a record, "other_kernels" included: of the

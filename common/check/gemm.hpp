@@ -63,11 +63,6 @@ class BoundLauncher : public BoundKernel {
   void (*launch_)(const Operands&);
   Operands operands_;
 };
-/// The `prepare` of a kernel that is launched by `launch`.
-template <void (*launch)(const Product&)>
-std::unique_ptr<BoundKernel> prepare_nothing(const Product& product) {
-  return std::make_unique<BoundLauncher<Product>>(launch, product);
-}
 
 /// What a kernel's fast instantiation requires of extents and addresses. For all other problems its launcher uses the
 /// predicated instantiation.

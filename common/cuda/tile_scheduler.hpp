@@ -31,8 +31,7 @@ struct TileScheduler {
   constexpr __host__ __device__ int block_of(int unit) const { return blocks - 1 - unit; }
 
   /// Row and column of a block tile: down the columns of a raster group, then the next group.
-  /// So whole block tiles that are computed at the same time share rows of A and columns of B
-  /// in L2.
+  /// So whole block tiles computed at the same time share rows of A and columns of B in L2.
   constexpr __host__ __device__ Position position_of(int tile) const {
     const int before = tile / (group_rows * tilesN) * group_rows;  // rows in groups above
     const int height = tilesM - before < group_rows ? tilesM - before : group_rows;

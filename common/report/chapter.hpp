@@ -24,9 +24,8 @@
 #include "common/check/traced.hpp"
 #endif
 
-// Compiled once, in main.cpp: they take as long as a kernel.
+// Compiled in main.cpp: it takes as long as a kernel.
 extern template class std::vector<tile::Kernel>;
-extern template tile::Kernel& std::vector<tile::Kernel>::emplace_back(tile::Kernel&&);
 
 namespace tile {
 

@@ -140,11 +140,10 @@ void add_counter_facts(Facts& facts, const std::string& kernel, const Record* en
   add_measured(facts, kernel + ".ncu.shared_store_wavefronts.high", range ? range->high : unknown, 0);
 }
 
-/// From a record: the instructions of a kernel or its main loop, by opcode; its profile, if any; the GPU's SMs.
+/// From a record: the instructions of a kernel or its main loop, by opcode, and its profile, if any.
 struct MachineCode {
   const Record* tally;
   const Record* profile;
-  int sms;
 
   double operator()(const std::string& opcode) const { return tally->value(opcode, 0); }
   double if_known(const std::string& key) const { return tally->value(key, unknown); }
@@ -159,10 +158,6 @@ struct MachineCode {
   // quotient of sums over all schedulers, because the profiler rounds averages to two digits.
   double iteration_cycles() const {
     return profiled(metric("all_warps")) / profiled(metric("all_issue_active")) * (*this)("all");
-  }
-  // How long the busier register bank is busy meanwhile, when every warp of the scheduler executes an iteration.
-  double bank_cycles_of_all_warps() const {
-    return profiled(metric("all_warps")) / (GpuSpec::schedulers * sms) * (*this)("bank_cycles");
   }
 };
 struct MachineCodeFact {
@@ -183,14 +178,12 @@ const MachineCodeFact of_main_loop[] = {
     {"local", 0, [](auto& n) { return n.beginning_with("LDL") + n.beginning_with("STL"); }},
     {"async_copies", 0, [](auto& n) { return n.beginning_with("LDGSTS"); }},
     {"never_executed", 0, [](auto& n) { return n.beginning_with("@!"); }},
-    {"turn_cycles", 0, [](auto& n) { return n.iteration_cycles(); }},
-    {"bank_cycles_of_all_warps", 0, [](auto& n) { return n.bank_cycles_of_all_warps(); }},
-    {"cycles_beyond_banks", 0, [](auto& n) { return n.iteration_cycles() - n.bank_cycles_of_all_warps(); }}};
+    {"turn_cycles", 0, [](auto& n) { return n.iteration_cycles(); }}};
 
 // Facts `<name>.sass.*` of the whole function and `<name>.sass_loop.*` of its main loop; `entry` may be null.
-void add_machine_code_facts(Facts& facts, const std::string& name, const Record* entry, int sms) {
+void add_machine_code_facts(Facts& facts, const std::string& name, const Record* entry) {
   for (const std::string group : {"sass", "sass_loop"}) {
-    const MachineCode code{part_of(entry, group), part_of(entry, "profile"), sms};
+    const MachineCode code{part_of(entry, group), part_of(entry, "profile")};
     const auto give = [&](const std::string& key, int decimals, auto&& value) {
       add_measured(facts, fmt::format("{}.{}.{}", name, group, key), code.tally == nullptr ? unknown : value(code),
                    decimals);
@@ -199,7 +192,7 @@ void add_machine_code_facts(Facts& facts, const std::string& name, const Record*
     if (group == "sass") continue;
     for (const MachineCodeFact& fact : of_main_loop) give(fact.key, fact.decimals, fact.value);
     for (const std::string instruction :  // how many FFMA precede it
-         {"ldg_first", "ldg_last", "copy_first", "copy_last", "sts_first", "sts_last", "bar_first", "bar_last"}) {
+         {"ldg_first", "ldg_last", "sts_first", "sts_last", "bar_first", "bar_last"}) {
       give(instruction, 0, [&](auto& n) { return n.if_known(instruction); });
       give(instruction + "_percent", 0, [&](auto& n) { return 100 * n.if_known(instruction) / n("FFMA"); });
     }
@@ -241,7 +234,6 @@ void add_run_facts(Facts& facts, const std::string& kernel, const Record* record
     if (this_chapter().baseline == Baseline::stronger) {
       add_fields(facts, name, run, of_stronger_baseline);
       const auto places = run == nullptr ? std::nullopt : by_place(*run, stronger_of(*run));
-      add_measured(facts, name + "stronger_behind", places ? places->after_kernel : unknown, 3);
       add_measured(facts, name + "first_ratio", places ? places->first_ratio : unknown, 3);
     }
     add_fields(facts, name, run, of_clocks);
@@ -259,7 +251,7 @@ void add_kernel_facts(Facts& facts, const std::string& kernel, const Record* rec
   for (const int pad : this_chapter().profiled_pads)
     add_profile_facts(facts, fmt::format("{}+{}", kernel, pad), part_of(entry, fmt::format("profile+{}", pad)),
                       sms_of(record));
-  add_machine_code_facts(facts, kernel, entry, sms_of(record));
+  add_machine_code_facts(facts, kernel, entry);
   add_run_facts(facts, kernel, record);
 }
 
@@ -275,7 +267,7 @@ void add_profiled_facts(Facts& facts, const Chapter::Profiled& profiled, const R
       }
   facts.text(profiled.key + ".function", "measured", function);
   add_profile_facts(facts, profiled.key, part_of(entry, "profile"), sms_of(record));
-  add_machine_code_facts(facts, profiled.key, entry, sms_of(record));
+  add_machine_code_facts(facts, profiled.key, entry);
   add_fields(facts, profiled.key + ".", entry,
              {{"registers", "/counters/registers", 0},
               {"profile.l2_sectors_written", "/profile/l2_sectors_written", 0},

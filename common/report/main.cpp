@@ -13,7 +13,6 @@
 #include "common/report/options.hpp"
 
 template class std::vector<tile::Kernel>;
-template tile::Kernel& std::vector<tile::Kernel>::emplace_back(tile::Kernel&&);
 tile::Chapter::~Chapter() = default;
 
 namespace tile {
