@@ -5,7 +5,7 @@
 #   tile_comparison(NAME KIND NN/KERNEL...)      a picture of kernels, each of the chapter that is named
 #   tile_plot(NAME KIND [FILE [ARGUMENT...]])    a plot by KIND.gp, of figures/ or the chapter's own: of the records and facts of all chapters up to this one, or of FILE,
 #                                                which the chapter's program emits; the script is given the arguments as well
-#   tile_ladder([FASTEST])                       the chapter is a rung: the plot ladder-NN; FASTEST: of earlier chapters the fastest kernel alone
+#   tile_ladder()                                the chapter is a rung: the plot ladder-NN
 #   tile_loads_table()                           its table "loads", which grows from chapter to chapter
 #   tile_part(PAGE LAST)                         the last page of a part that ends with chapter LAST: its table and facts, and the plot ladder-PAGE
 # Pictures that no data changes are drawn by hand: pictures/NAME.svg beside the text.
@@ -52,12 +52,11 @@ function(tile_drawn_by_figures name kind directory chapters)
   tile_drawn(${name} ${out} COMMAND figures ${kind} ${work}/emit${directory} ${out} ${ARGN} DEPENDS figures ${facts})
 endfunction()
 
-# ${plot_options} of the caller are options of the program that gathers the data.
 function(tile_plot name kind)
   file(GLOB script ${PROJECT_SOURCE_DIR}/figures/${kind}.gp ${PROJECT_SOURCE_DIR}/chapters/${number}-*/${kind}.gp)
   set(out ${work}/figures/${name}.svg)
   set(data ${work}/figures/${name}.tsv)
-  set(gather COMMAND figures ${kind} ${PROJECT_SOURCE_DIR}/chapters ${work}/emit ${number} ${data} ${plot_options})
+  set(gather COMMAND figures ${kind} ${PROJECT_SOURCE_DIR}/chapters ${work}/emit ${number} ${data})
   if(ARGN)
     list(POP_FRONT ARGN file)
     set(data ${work}/emit/${number}/${file})
@@ -68,7 +67,6 @@ function(tile_plot name kind)
 endfunction()
 
 function(tile_ladder)
-  string(REPLACE FASTEST --fastest plot_options "${ARGV}")
   tile_plot(ladder-${number} ladder)
 endfunction()
 

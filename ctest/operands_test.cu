@@ -159,7 +159,6 @@ TEST_CASE("touched elements are counted by their size in bytes") {
     std::ifstream in(directory / file);
     return std::string(std::istreambuf_iterator<char>(in), {});
   };
-  CHECK(text_of("owners.tsv") == "bf16\t197\t1\t1\n");
   CHECK(text_of("thread.tsv") ==
         "bf16\t197\t0\tload\tB\t10\nbf16\t197\t0\tload\tB\t11\nbf16\t197\t0\tstore\tC\t9\n"
         "bf16\t197\t0\tload\tAs\t4\nbf16\t197\t0\tload\tAs\t5\nbf16\t197\t0\tload\tAs\t6\n"

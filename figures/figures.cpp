@@ -11,7 +11,6 @@ using namespace tile::figures;
 int main(int argc, char** argv) {
   const std::vector<std::string> a(argv + 1, argv + argc);
   const auto from = [&](std::size_t i) { return Kernels(a.begin() + std::ptrdiff_t(i), a.end()); };
-  const bool fastest = !a.empty() && a.back() == "--fastest";
   struct Command {
     const char* arguments;
     std::size_t fewest;
@@ -22,11 +21,10 @@ int main(int argc, char** argv) {
       {"banks", {"emit/NN OUT.svg KERNEL TAG", 4, [&] { draw_banks(a[1], a[2], a[3], a[4]); }}},
       {"swizzle", {"emit/NN OUT.svg KERNEL", 3, [&] { draw_swizzle(a[1], a[2], a[3]); }}},
       {"thread", {"emit/NN OUT.svg KERNEL", 3, [&] { draw_thread(a[1], a[2], a[3]); }}},
-      {"warps", {"emit/NN OUT.svg KERNEL THREAD", 4, [&] { draw_warps(a[1], a[2], a[3], std::stoi(a[4])); }}},
       {"rates", {"emit/NN OUT.svg", 2, [&] { draw_rates(a[1], a[2]); }}},
       {"stalls", {"emit OUT.svg NN/KERNEL...", 3, [&] { draw_stalls(a[1], a[2], from(3)); }}},
       {"loads", {"emit LAST OUT.tsv", 3, [&] { gather_loads(a[1], a[2], a[3]); }}},
-      {"ladder", {"chapters emit LAST OUT.tsv [--fastest]", 4, [&] { gather_ladder(a[1], a[3], fastest, a[4]); }}},
+      {"ladder", {"chapters emit LAST OUT.tsv", 4, [&] { gather_ladder(a[1], a[3], a[4]); }}},
       {"roofline", {"chapters emit LAST OUT.tsv", 4, [&] { gather_roofline(a[1], a[2], a[3], a[4]); }}},
       {"part", {"chapters emit LAST OUT.tsv PAGE", 5, [&] { gather_part(a[1], a[2], a[3], a[4], a[5]); }}},
       {"results", {"chapters", 1, [&] { print_results(a[1]); }}}};

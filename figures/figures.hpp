@@ -21,8 +21,6 @@ void draw_banks(const Path& emitted, const Path& out, const std::string& kernel,
 void draw_swizzle(const Path& emitted, const Path& out, const std::string& kernel);
 /// What one thread copies, reads and computes in the first iteration.
 void draw_thread(const Path& emitted, const Path& out, const std::string& kernel);
-/// How warps, and the lanes of the warp that this thread is in, share a tile of C.
-void draw_warps(const Path& emitted, const Path& out, const std::string& kernel, int thread);
 
 // bars.cpp
 /// The levels of the machine with the rates that chapter 00 measured.
@@ -31,8 +29,8 @@ void draw_rates(const Path& emitted, const Path& out);
 void draw_stalls(const Path& emit, const Path& out, const Kernels& kernels);
 
 // plots.cpp. Of chapters up to `last`.
-/// TFLOP/s of every kernel, and whether it is of chapter `last`; of earlier chapters the fastest alone if `fastest`.
-void gather_ladder(const Path& chapters, const std::string& last, bool fastest, const Path& out);
+/// TFLOP/s of the kernels of chapter `last`, and of the fastest of each of the three before.
+void gather_ladder(const Path& chapters, const std::string& last, const Path& out);
 /// Intensity and TFLOP/s of the same kernels, or of what has none; the roofs in OUT.rates.
 void gather_roofline(const Path& chapters, const Path& emit, const std::string& last, const Path& out);
 /// The book's table of loads per result.

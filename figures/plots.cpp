@@ -79,12 +79,12 @@ std::string types_in_words(const Record& run) {
   return fmt::format("{} in, {} out", upper(run["types"].at(0)), upper(run["types"].at(2)));
 }
 
-/// Of each chapter the fastest kernel, one for each choice of operands' types; of chapter `all_of` every kernel.
+/// Of each chapter the fastest kernel; of chapter `all_of` every kernel.
 std::vector<Measured> fastest_of_each(const std::vector<Measured>& all, const std::string& all_of) {
   std::vector<Measured> fastest;
   for (const Measured& m : all) {
     const auto rival = std::find_if(fastest.begin(), fastest.end(), [&](const Measured& other) {
-      return m.chapter != all_of && other.chapter == m.chapter && types_in_words(other.run) == types_in_words(m.run);
+      return m.chapter != all_of && other.chapter == m.chapter;
     });
     if (rival == fastest.end())
       fastest.push_back(m);
@@ -102,15 +102,19 @@ double fair_ratio(const Record& run) {
 
 }  // namespace
 
-void gather_ladder(const fs::path& chapters, const std::string& last, bool fastest, const fs::path& out) {
+void gather_ladder(const fs::path& chapters, const std::string& last, const fs::path& out) {
   std::string text;
   double cublas = 0;
   const std::vector<Measured> all = measured_kernels(chapters, last);
+  std::set<std::string> shown;
+  for (const Measured& m : all) shown.insert(m.chapter);
+  while (shown.size() > 4) shown.erase(shown.begin());
   for (const Measured& m : all)
     if (!m.run.contains("types")) cublas = std::max(cublas, m.run["cublas_tflops"].get<double>());
-  for (const Measured& m : fastest ? fastest_of_each(all, last) : all)
-    text += fmt::format("\"{} {}\"\t{:.4f}\t{:.1f}%\t{}\n", m.chapter, m.kernel, m.run["tflops"].get<double>(),
-                        100 * fair_ratio(m.run), m.chapter == last ? 1 : 0);
+  for (const Measured& m : fastest_of_each(all, last))
+    if (shown.contains(m.chapter))
+      text += fmt::format("\"{} {}\"\t{:.4f}\t{:.1f}%\t{}\n", m.chapter, m.kernel, m.run["tflops"].get<double>(),
+                          100 * fair_ratio(m.run), m.chapter == last ? 1 : 0);
   if (cublas > 0) text += fmt::format("\"cuBLAS\"\t{:.4f}\t100%\t0\n", cublas);
   write_text(out, text.empty() ? "\"not yet measured\"\t0.001\t-\t0\n" : text);
 }

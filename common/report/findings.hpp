@@ -91,7 +91,7 @@ struct Field {
 void add_fields(Facts& facts, const std::string& prefix, const Record* part, const std::vector<Field>& fields,
                 Place place = Place::here());
 
-/// Writes kernels.tsv, lines.tsv, samples.tsv, owners.tsv and thread.tsv: what the kernels cost and touched.
+/// Writes kernels.tsv, lines.tsv, samples.tsv and thread.tsv: what the kernels cost and touched.
 void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesystem::path& directory);
 /// Prints the source lines that access memory, each with its counts.
 void print_lines(const std::vector<CountedKernel>& kernels);

@@ -45,8 +45,7 @@ std::map<std::string, int> element_bytes(const CountedKernel& k) {
 
 void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesystem::path& directory) {
   auto sizes = open_for_writing(directory / "kernels.tsv"), lines = open_for_writing(directory / "lines.tsv"),
-       samples = open_for_writing(directory / "samples.tsv"), threads = open_for_writing(directory / "thread.tsv"),
-       owners = open_for_writing(directory / "owners.tsv");
+       samples = open_for_writing(directory / "samples.tsv"), threads = open_for_writing(directory / "thread.tsv");
   for (const CountedKernel& k : kernels) {
     const auto& [name, tile] = std::tie(k.kernel.name, k.kernel.tile);
     sizes << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", name, k.kernel.block_threads, tile.BM, tile.BN, tile.BK,
@@ -71,14 +70,11 @@ void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesyste
 
     const std::map<std::string, int> bytes = element_bytes(k);
     for (const simt::Touch& t : k.counts.touches) {
-      const int size = bytes.at(t.array), ldc = k.problem.ldc();
-      for (std::int64_t element = t.byte_offset / size; element < (t.byte_offset + t.width) / size; ++element) {
-        if (t.thread == sampled_thread)
-          threads << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", name, t.thread, t.interval, simt::name_of(t.op), t.array,
-                                 element);
-        if (t.array == "C" && t.op == simt::Op::store)
-          owners << fmt::format("{}\t{}\t{}\t{}\n", name, t.thread, element / ldc, element % ldc);
-      }
+      if (t.thread != sampled_thread) continue;
+      const int size = bytes.at(t.array);
+      for (std::int64_t element = t.byte_offset / size; element < (t.byte_offset + t.width) / size; ++element)
+        threads << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", name, t.thread, t.interval, simt::name_of(t.op), t.array,
+                               element);
     }
   }
 }

@@ -298,7 +298,12 @@ void run(const BoundKernel& kernel, dim3 grid, dim3 block, std::size_t shared_by
     } while (launch->begins_anew);
   };
   run_as(threads > 1 ? Schedule::parallel : Schedule::run_on);
-  if (launch->communicates && launch->schedule == Schedule::parallel) run_as(Schedule::run_on);
+  if (launch->schedule == Schedule::parallel && (launch->communicates || !launch->findings.empty())) {
+    // Which blocks ran at the same time is chance, and so are findings, of which one may end the run before others are made.
+    const auto by_chance = launch->communicates ? decltype(launch->findings)() : launch->findings;
+    run_as(Schedule::run_on);
+    if (launch->findings.empty()) launch->findings = by_chance;
+  }
   if (!launch->findings.empty()) throw Error(text_of(launch->findings));
   if (!launch->traced) return;
 
