@@ -303,10 +303,10 @@ USE_FIGURES = r"""() => {
     const figure = document.querySelectorAll(`figure.${kind}`)[index], live = figure.querySelector(".live");
     const controls = Object.fromEntries([...live.querySelectorAll("input, select")].map((control) =>
       [control.getAttribute("aria-label") || control.closest("label").querySelector("span").textContent, control]));
-    for (const [name, value] of Object.entries(values)) {
+    Object.entries(values).forEach(([name, value], i, all) => {
       controls[name].value = value;
-      controls[name].dispatchEvent(new Event("input", { bubbles: true }));
-    }
+      controls[name].dispatchEvent(new Event("input", { bubbles: i + 1 === all.length }));  // drawn once
+    });
     const rows = (svg) => [...(svg ? svg.querySelectorAll("text:not(.row-again)") : [])].map((t) => t.textContent)
       .filter((t) => /^(wavefront|.+ line) \d+$/.test(t));
     const titles = [...live.querySelectorAll("svg title")].map((t) => t.textContent.match(/^words? (\d+)(?: to (\d+))?: /));

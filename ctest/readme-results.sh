@@ -4,19 +4,22 @@
 set -e
 figures=$1 emitted=$2 write=$3
 scratch=$(mktemp)
-trap 'rm -f "$scratch"' EXIT
+trap 'rm -f "$scratch" "$scratch.last"' EXIT
 
-# The whole ladder of part I: for each chapter a bar, what it reached, and what it gained over the best before it.
+# The ladder of part I: for each chapter what it reached, a bar, and what it gained over the best before it.
 ladder() {
-  echo '| | | TFLOP/s | |'
-  echo '|---|---|--:|---|'
-  tail -n +3 "$emitted/part-1/table-ladder.tsv" | while IFS="$(printf '\t')" read -r number title _ _ _ _ _ tflops gain _; do
-    step=$(sed -n 's/^step: "\(.*\)"$/\1/p' chapters/"$number"-*/chapter"$number".md)
+  echo 'TFLOP/s at M = N = K = 4096 on one NVIDIA H200, and what each step gains over the best kernel before it:'
+  echo
+  echo '| | | TFLOP/s | | |'
+  echo '|---|---|--:|---|---|'
+  tail -n +3 "$emitted/part-1/table-ladder.tsv" | while IFS="$(printf '\t')" read -r number title _ _ _ _ _ tflops gain _ stronger; do
+    page=$(echo chapters/"$number"-*/chapter"$number".md)
+    step=$(sed -n 's/^step: "\(.*\)"$/\1/p' "$page")
     bar=$(awk "BEGIN { for (i = 0; i < $tflops / 2; ++i) printf \"█\" }")
-    printf '| %s | %s | %s | `%s` %s%s |\n' "$number" "$title" "$tflops" "$bar" "$([ "$gain" = - ] || echo "$gain× ")" "$step"
+    echo "| $number | [$title]($page) | $tflops | \`$bar\` | $(echo "$gain× " | sed 's/^-.*//')$step |"
+    printf '\n%s\n' "The last one is $stronger times as fast as the faster of \`cublasGemmEx\` and cuBLASLt." >"$scratch.last"
   done
-  tail -n 1 "$emitted/part-1/table-ladder.tsv" | awk -F '\t' '{ printf "\nTFLOP/s of each chapter at M = N = K = 4096 on one NVIDIA H200, and what its step gains over " \
-    "the best kernel before it. Chapter %s reaches %s times the rate of the faster of `cublasGemmEx` and cuBLASLt.\n", $1, $11 }'
+  cat "$scratch.last"
 }
 
 # compare FILE COMMAND...: between the marks of FILE stands what the command prints.

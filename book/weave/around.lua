@@ -25,7 +25,7 @@ local function rungs()
   for _, row in ipairs(rows) do
     local share, gain = (tonumber(row[8]) or 0) / fastest, tonumber(row[9]) and row[9] .. "× " or ""
     of[row[1]] = {bar = string.format('<span class="rate" style="--share: %.3f" title="%s TFLOP/s at 4096"></span>', share, row[8]),
-      step = '<span class="step">' .. gain .. text.escape(page.info[row[1]].step) .. "</span>"}
+      step = string.format('<span class="step">%s TFLOP/s, %s of cuBLAS: %s%s</span>', row[8], row[10], gain, text.escape(page.info[row[1]].step))}
   end
   return of
 end
