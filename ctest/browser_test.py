@@ -350,9 +350,9 @@ def figures_of(browser, book, kind):
         yield page, browser.run("(kind) => [...document.querySelectorAll(`figure.${kind}`)].map((figure) => "
                                 "JSON.parse(figure.querySelector('script').textContent))", kind)
         browser.expect(browser.run(shown, kind) == [False, True], "on the screen: a picture, or no drawing")
-        browser.media("light", "print")
-        browser.expect(browser.run(shown, kind) == [True, False], "on paper: a drawing, or no picture")
         browser.collect_errors()
+    browser.media("light", "print")
+    browser.expect(browser.run(shown, kind) == [True, False], "on paper: a drawing, or no picture")
     browser.media("light")
     browser.cdp("Emulation.setScriptExecutionDisabled", value=True)
     browser.open(pages[0])
