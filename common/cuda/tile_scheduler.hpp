@@ -26,7 +26,7 @@ struct TileScheduler {
     return int(std::int64_t(split_tiles) * k_tiles * n / blocks);
   }
   /// Work units are numbered in reverse, so that a block only waits for blocks with a lower
-  /// index, which have already started.
+  /// index, which usually start first.
   constexpr __host__ __device__ int unit_of(int block) const { return blocks - 1 - block; }
   constexpr __host__ __device__ int block_of(int unit) const { return blocks - 1 - unit; }
 
