@@ -32,7 +32,10 @@ endforeach()
 function(tile_add_model_program target name source)
   set(copy ${PROJECT_BINARY_DIR}/model-sources/${name}.cpp)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/model-sources)
-  add_custom_command(OUTPUT ${copy} DEPENDS ${source} model-source VERBATIM COMMAND model-source ${source} ${copy})
+  file(STRINGS ${source} parts REGEX "^#include \"chapters/.*[.]cu\"")
+  string(REGEX REPLACE "#include \"([^\"]*)\"" "${PROJECT_SOURCE_DIR}/\\1" parts "${parts}")
+  add_custom_command(OUTPUT ${copy} DEPENDS ${source} ${parts} model-source VERBATIM
+    COMMAND model-source ${source} ${copy} ${PROJECT_BINARY_DIR}/model-sources)
   add_executable(${target} ${copy})
   set(header ${PROJECT_BINARY_DIR}/precompiled/chapter.hpp)
   set_source_files_properties(${copy} PROPERTIES
@@ -65,11 +68,7 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 main=$3 depfile=\${4:-\"$parts/depfile\"}
-case $main in
-  chapter) set -- ;;
-  count) set -- \"$parts\" ;; # for what the file includes
-esac
-\"$<TARGET_FILE:model-source>\" \"$source\" \"$parts/program.cpp\" \"$@\"
+\"$<TARGET_FILE:model-source>\" \"$source\" \"$parts/program.cpp\" \"$parts\"
 case $main in
   chapter) set -- ${first_of_chapter} ;;
   count) # the macros of nvcc, and all that is wrong

@@ -133,15 +133,10 @@ __device__ __forceinline__ void store_partials(const float (&acc)[ROWS][COLS],
   __syncwarp();  // reconverge the warp after the single-lane branch
 }
 
-/// Waits for the partials of `block`, resets its flag, and adds them.
+/// Adds the partials of `block`, which are visible to this thread.
 template <int THREADS, bool SWAPPED, int ROWS, int COLS>
-__device__ __forceinline__ void add_partials(float (&acc)[ROWS][COLS], const Fixup& fixup,
-                                             int block) {
-  if (threadIdx.x == 0) {
-    while (atomicCAS(&fixup.ready[block], 1, 0) != 1) __nanosleep(32);
-    __threadfence();  // the flag is read before the partials
-  }
-  ptx::barrier_sync_aligned(1, THREADS);  // the partials are visible to all threads
+__device__ __forceinline__ void add_visible(float (&acc)[ROWS][COLS], const Fixup& fixup,
+                                            int block) {
   const float4* from =
       fixup.partials + std::size_t(block) * (THREADS * ROWS * COLS / 4) + threadIdx.x;
 #pragma unroll
@@ -155,6 +150,18 @@ __device__ __forceinline__ void add_partials(float (&acc)[ROWS][COLS], const Fix
       acc[i][j + word_of<SWAPPED>(3)] += four.w;
     }
   }
+}
+
+/// Waits for the partials of `block`, resets its flag, and adds them.
+template <int THREADS, bool SWAPPED, int ROWS, int COLS>
+__device__ __forceinline__ void add_partials(float (&acc)[ROWS][COLS], const Fixup& fixup,
+                                             int block) {
+  if (threadIdx.x == 0) {
+    while (atomicCAS(&fixup.ready[block], 1, 0) != 1) __nanosleep(32);
+    __threadfence();  // the flag is read before the partials
+  }
+  ptx::barrier_sync_aligned(1, THREADS);  // the partials are visible to all threads
+  add_visible<THREADS, SWAPPED>(acc, fixup, block);
 }
 // [/snippet fixup]
 

@@ -33,7 +33,8 @@ struct Sources {
 
   std::string included(const std::string& name, const fs::path& beside) {
     if (directory.empty()) return name;
-    for (const fs::path& from : {beside, top}) {
+    const fs::path root = name.ends_with(".cu") ? TILE_ROOT : top;  // a chapter may include the kernels of another
+    for (const fs::path& from : {beside, top, root}) {
       std::error_code none;
       const fs::path file = fs::canonical(from / name, none);
       if (none || !fs::is_regular_file(file)) continue;
