@@ -1,5 +1,5 @@
-// One kernel over many problems against the stronger cuBLAS: `--sweep` times it on a GPU (sweep_gpu.cpp), and the report shows what
-// a record of that holds (sweep_model.cpp). In: the kernel and the problems. Out: a record; tables, facts and the data of a plot.
+// A dispatcher over many problems against the stronger cuBLAS: `--sweep` times it on a GPU, `--ways` times each way that it
+// chooses among, to fit its cost model (sweep_gpu.cpp); the report shows a record of the sweep (sweep_model.cpp).
 #pragma once
 
 #include <string>
@@ -10,18 +10,25 @@
 
 namespace tile {
 
-struct Sweep {
-  Kernel kernel;               ///< without an `address`, the record has no registers of it
-  std::vector<Case> problems;  ///< no two of the same extents
-  /// What the kernel's launcher starts for a problem, in a word or two.
-  std::string (*choice)(const Product&);
+/// A kernel that a dispatcher chooses among, and what its cost model says.
+struct Way {
+  std::string name;
+  double us;
+  Prepare prepare;
 };
+
+struct Sweep {
+  Kernel kernel;                                ///< without an `address`, the record has no registers of it
+  std::vector<Case> problems;                   ///< no two of the same extents
+  std::vector<Way> (*ways)(const Gemm&);        ///< that the kernel's launcher chooses among
+  std::string (*choice)(const Product&);        ///< the name of the one that it launches
+};
+
+/// The 90 problems of the chapter.
+std::vector<Case> sweep_problems();
 
 /// What a program with this sweep does besides what all programs do.
 Extension extension_of(const Sweep& sweep);
-
-/// `--sweep`: times each problem for a second or two and writes the record. GPU only. Throws std::runtime_error when a result is wrong.
-int time_sweep(const Sweep& sweep, const Options& options);
 
 // The rest is for the model's program; `record` is the reference GPU's, or null.
 

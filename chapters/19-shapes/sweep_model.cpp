@@ -119,22 +119,17 @@ Table table_of_verdicts(const Sweep& sweep, const Record* record) {
 
 void add_sweep_facts(Facts& facts, const Sweep& sweep, const Record* record) {
   std::vector<double> all, cubes;
-  int of_outcome[std::size(words_of_outcomes)] = {}, won_apart = 0;
+  int of_outcome[std::size(words_of_outcomes)] = {};
   for (const Case& c : sweep.problems) {
     const Record* run = run_of(sweep, record, c);
     const std::string name = fmt::format("sweep.{}.", key_of(c.problem()));
-    const auto places = run == nullptr ? std::nullopt : by_place(*run, stronger_of(*run));
     add_fields(facts, name, run, of_problem);
-    std::optional<double> apart_low;
-    if (places) apart_low = places->apart.low;
-    add_measured(facts, name + "apart_low", apart_low, 3);
     add_measured(facts, name + "lowest_mhz", number_at(run, "/clocks/sm_mhz/0"), 0);
     facts.text(name + "choice", "measured",
                run == nullptr ? "not yet measured" : run->at("choice").get<std::string>());
     if (run == nullptr) continue;
     all.push_back(run->at("stronger_ratio"));
     ++of_outcome[outcome_of(*run)];
-    won_apart += apart_low.value_or(0) > 1;
     if (is_cube(c) && c.M >= smallest_that_counts) cubes.push_back(all.back());
   }
   add_range(facts, "sweep.", all);
@@ -146,7 +141,6 @@ void add_sweep_facts(Facts& facts, const Sweep& sweep, const Record* record) {
   give("problems", double(all.size()));
   for (const Outcome outcome : {won, tie, lost})
     give(words_of_outcomes[outcome], of_outcome[outcome]);
-  give("won_apart", won_apart);
   give("seconds", number_at(record, "/sweep/seconds").value_or(0));
 }
 
@@ -173,7 +167,8 @@ Extension extension_of(const Sweep& sweep) {
     report.files.emplace_back("sweep.tsv", plot_of_sweep(sweep, record));
   };
   return {
-      .flags = {{"--sweep", "time " + sweep.kernel.name + " over many problems (GPU)", {}}},
+      .flags = {{"--sweep", "time " + sweep.kernel.name + " over many problems (GPU)", {}},
+                {"--ways", "time each way that " + sweep.kernel.name + " chooses among (GPU)", {}}},
       .report = report,
       .step = "sweep",
       .dispatcher = sweep.kernel,

@@ -17,7 +17,8 @@ std::string choice(const tile::Product& p) { return p.problem.M < 512 ? "small" 
 
 tile::Kernel only() { return {"only", launch_multiply, reinterpret_cast<const void*>(multiply), 1, {}}; }
 
-const tile::Sweep swept{only(), {{2048, 2048, 2048}, {1024, 1024, 1024}, {256, 256, 256}, {1, 1024, 2048}}, choice};
+const tile::Sweep swept{
+    only(), {{2048, 2048, 2048}, {1024, 1024, 1024}, {256, 256, 256}, {1, 1024, 2048}}, nullptr, choice};
 
 }  // namespace
 
