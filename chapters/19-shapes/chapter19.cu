@@ -29,29 +29,29 @@ namespace ptx = tile::ptx;
 enum class From {
   transposed,  // by TMA, BK x BM, from a copy of A that was transposed before
   rows,        // by TMA, BM x BK, from A as it lies; a swizzle spreads its rows over the banks
-  words        // in the same layout, but word by word, as B is, from wherever rows begin
+  words        // BK x BM, word by word, as B is, by cp.async, from wherever rows begin
 };
 
 template <int BM_, int BN_, int WM_, int WN_, int STAGES_, int BLOCKS_, From FROM,
-          bool SPLIT_K_ = false>
+          int REGISTERS = 0, bool SPLIT_K_ = false>
 struct Config {
   static constexpr int BM = BM_, BN = BN_, BK = 16;  // block tile
   static constexpr int WM = WM_, WN = WN_;           // warp tile
   static constexpr int STAGES = STAGES_;             // k-tiles in shared memory
   static constexpr int BLOCKS = BLOCKS_;             // resident blocks per SM
-  static constexpr bool TRANSPOSED = FROM == From::transposed, WORDS = FROM == From::words;
+  static constexpr bool TRANSPOSED = FROM != From::rows, WORDS = FROM == From::words;
   static constexpr bool SPLIT_K = SPLIT_K_;  // evenly; a second kernel adds the partials
-  static constexpr int GROUP_ROWS = 8;       // rows of block tiles in a raster group
+  static constexpr bool TOGETHER = FROM != From::transposed && BLOCKS > 1;  // add partials
+  static constexpr int GROUP_ROWS = 8;  // rows of block tiles in a raster group
   static constexpr int MAX_SPLITS = BM == 64 ? 16 : 8, MIN_K_TILES = SPLIT_K || WORDS ? 4 : 8;
   static constexpr int ROWS = WM / 4, COLS = WN / 8;         // accumulators of a thread
   static constexpr int CONSUMERS = BM * BN / (ROWS * COLS);  // threads
-  // Registers move from producers to consumers where one block fills an SM, or all producers
-  // are busy.
-  static constexpr bool REALLOCATED = BLOCKS == 1 || WORDS;
-  static constexpr int PRODUCERS = REALLOCATED ? 128 : 32;
-  static constexpr int CONSUMER_REGISTERS = WORDS ? 104 : 240,
-                       PRODUCER_REGISTERS = WORDS ? 56 : 24;
-  static constexpr int NUM_THREADS = CONSUMERS + PRODUCERS;
+  // REGISTERS, if any, are a consumer's, and 128 producers share the rest of those of a block
+  static constexpr bool REALLOCATED = REGISTERS > 0;
+  static constexpr int PRODUCERS = REALLOCATED ? 128 : 32, NUM_THREADS = CONSUMERS + PRODUCERS;
+  static constexpr int CONSUMER_REGISTERS = REGISTERS;
+  static constexpr int PRODUCER_REGISTERS =
+      (65536 / BLOCKS / NUM_THREADS / 8 * 8 * NUM_THREADS - CONSUMERS * REGISTERS) / 128;
   static constexpr int WORDS_A = BK * BM, STAGE_WORDS = WORDS_A + BK * BN;
   static constexpr unsigned STAGE_BYTES = STAGE_WORDS * sizeof(float);
   static constexpr int SMEM_BYTES = STAGES * int(STAGE_BYTES);
@@ -62,44 +62,51 @@ struct Config {
   static_assert(BM % WM == 0 && BN % WN == 0,
                 "a warp tile must not cross the edge of the block tile");
   static_assert(WM % (TRANSPOSED ? 32 : 16) == 0 && WN % 32 == 0,
-                "32 threads of 4 x 4 elements must cover a warp subtile of 16 x 32; of A "
-                "transposed, half the loads come before those of B");
+                "32 threads of 4 x 4 elements must cover a warp subtile of 16 x 32; half the "
+                "loads of A transposed come before those of B");
   static_assert(BM <= 256 && BN <= 256, "a box has at most 256 elements along each side");
   static_assert(STAGE_BYTES % (TRANSPOSED ? 128 : 512) == 0 && WORDS_A * 4 % 128 == 0,
                 "a box begins at a multiple of 128 bytes, a swizzled one at one of 512");
   static_assert(STAGES >= 3 && STAGES <= 64, "a k-tile is copied while another is multiplied");
-  static_assert(!WORDS || (PRODUCERS / BK % 8 == 0 && PRODUCERS % BN == 0),
-                "rows that a thread copies must have the same swizzle, and begin together");
-  static_assert(!REALLOCATED || (CONSUMERS % 128 == 0 &&
-                                 CONSUMERS * CONSUMER_REGISTERS + 128 * PRODUCER_REGISTERS <=
-                                     NUM_THREADS * (65536 / BLOCKS / NUM_THREADS / 8 * 8)),
+  static_assert(!WORDS || (BM % 16 == 0 && PRODUCERS % BN == 0),
+                "producers copy 16 rows of A or whole rows of B at once");
+  static_assert(!REALLOCATED || (CONSUMERS % 128 == 0 && PRODUCER_REGISTERS >= 24),
                 "four warps change their registers together, within those that the block was "
                 "launched with: setmaxnreg would wait forever");
   static_assert(BLOCKS * (SMEM_BYTES + 2048) <= 228 * 1024 && SMEM_BYTES > 48 * 1024,
                 "an SM has 228 KB of shared memory, of which each block's mbarriers and the "
                 "driver take 2 KB; the launcher opts in to more than 48 KB");
 };
-using Large = Config<256, 128, 64, 64, 6, 1, From::transposed>;
+using Large = Config<256, 128, 64, 64, 6, 1, From::transposed, 240>;
+using LargeWords = Config<256, 128, 64, 64, 6, 1, From::words, 216>;
 using Medium = Config<64, 128, 32, 64, 8, 2, From::rows>;
-using MediumTransposed = Config<64, 128, 32, 64, 5, 3, From::transposed>;
+using MediumTransposed = Config<64, 128, 32, 64, 8, 2, From::transposed>;
+using MediumWords = Config<64, 128, 32, 64, 8, 2, From::words, 160>;
 using Small = Config<64, 64, 32, 32, 8, 3, From::rows>;
 using SmallTransposed = Config<64, 64, 32, 32, 8, 3, From::transposed>;
-using SplitK = Config<64, 64, 32, 32, 8, 3, From::rows, true>;
+using Words = Config<64, 64, 32, 32, 8, 3, From::words, 104>;
+using SplitK = Config<64, 64, 32, 32, 8, 3, From::rows, 0, true>;
 using Thin = Config<16, 256, 16, 64, 4, 3, From::rows>;  // few rows: they share reads of B
 using Narrow =
     Config<128, 32, 32, 32, 6, 3, From::rows>;  // few columns: they share reads of A
-using Words = Config<64, 64, 32, 32, 8, 3, From::words>;
 // [/snippet config]
 
 // [snippet maps]
-// Where an element of a k-tile of A lies in its stage, if not transposed: in rows of 64 bytes,
-// with TMA's swizzle of 64 bytes.
+// Where an element of a k-tile of A lies in its stage: in rows of 64 bytes with TMA's swizzle of
+// 64 bytes, or in columns. Those that words are copied to have a swizzle as well: without it,
+// those of eight neighbouring words would begin in the same bank.
+template <class C>
 constexpr __host__ __device__ int offset_in_As(int row, int k) {
+  if (C::TRANSPOSED) return k * C::BM + (C::WORDS ? row ^ k % 4 * 4 : row);
   return int(tile::swizzled(tile::Swizzle::bytes64, unsigned(row * 64 + k * 4)) / 4);
 }
 // Which chunk of the i-th row of a thread's accumulators has k-steps 4n to 4n + 3, as its first
-// row numbers them: the swizzle XORs the number of a chunk with that of a pair of rows.
+// row numbers them: TMA XORs the number of a chunk with that of a pair of rows.
 constexpr __host__ __device__ int chunk_of(int n, int i) { return n ^ i % 4 / 2; }
+// The word of A that a producer copies first.
+constexpr __host__ __device__ tile::Position word_of_A(int thread) {
+  return {thread / 8, thread % 8};
+}
 // [/snippet maps]
 
 // A matrix as the producers of words need it.
@@ -111,18 +118,22 @@ template <class Config>
 using Operand = std::conditional_t<Config::WORDS, Matrix, CUtensorMap>;
 
 // [snippet words]
-// Starts this producer's part of the copy of ROWS rows of COLS words from (row, col) on. Its
-// first word goes `to`; words outside the matrix are zero.
-template <int ROWS, int COLS, int THREADS>
+// Starts this thread's part of the copy of ROWS x COLS words. Its first is at (row, col), every
+// DOWN-th row and RIGHT-th column follow, and go TO_DOWN or TO_RIGHT words further in shared
+// memory. Words outside the matrix are zero.
+template <int ROWS, int COLS, int DOWN, int RIGHT, int TO_DOWN, int TO_RIGHT>
 __device__ __forceinline__ void copy_words(const Matrix& from, int row, int col, float* to) {
-  row += int(threadIdx.x) % THREADS / COLS, col += int(threadIdx.x) % COLS;
   const float* word = from.first + std::size_t(row) * from.ld + col;
 #pragma unroll
-  for (int n = 0; n < ROWS; n += THREADS / COLS) {
-    if (row + n < from.rows && col < from.cols)
-      ptx::cp_async_ca<4>(to + n * COLS, word + std::size_t(n) * from.ld);  //@ load-word
-    else
-      to[n * COLS] = 0.0f;
+  for (int i = 0; i < ROWS; i += DOWN, word += std::size_t(DOWN) * from.ld) {
+#pragma unroll
+    for (int j = 0; j < COLS; j += RIGHT) {
+      float* const at = to + i / DOWN * TO_DOWN + j / RIGHT * TO_RIGHT;
+      if (row + i < from.rows && col + j < from.cols)
+        ptx::cp_async_ca<4>(at, word + j);  //@ load-word store-word
+      else
+        *at = 0.0f;  //@ store-zero
+    }
   }
 }
 // [/snippet words]
@@ -187,10 +198,12 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       ptx::mbarrier_wait_parity(&empty[stage], parity);
       float *As = stages + stage * Config::STAGE_WORDS, *Bs = As + Config::WORDS_A;
       if constexpr (WORDS) {
-        const int thread = int(threadIdx.x) % PRODUCERS;
-        copy_words<BM, BK, PRODUCERS>(A, tile.row * BM, k_tile * BK,
-                                      As + offset_in_As(thread / BK, thread % BK));
-        copy_words<BK, BN, PRODUCERS>(B, k_tile * BK, tile.col * BN, Bs + thread);
+        const int thread = int(threadIdx.x) - CONSUMERS;
+        const auto [row, k] = word_of_A(thread);
+        copy_words<BM, BK, 16, 8, 16, 8 * BM>(A, tile.row * BM + row, k_tile * BK + k,
+                                              As + offset_in_As<Config>(row, k));
+        copy_words<BK, BN, PRODUCERS / BN, BN, PRODUCERS, 0>(
+            B, k_tile * BK + thread / BN, tile.col * BN + thread % BN, Bs + thread);
         ptx::cp_async_commit_group();
         ptx::cp_async_wait_group<Config::LAG>();
       } else {
@@ -227,37 +240,46 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   const auto [threadRow, threadCol] = tile::thread_tile_of(int(threadIdx.x));
   float acc[ROWS][COLS];
   float regM[2][ROWS], regN[2][COLS];  // operands of a k-step and of the next (chapter 13)
-  float4 chunks[ROWS];                 // instead of regM: of four k-steps of rows of A
+  float4 chunks[ROWS];                 // of four k-steps of A in rows
+  // Of A transposed, words differ in where k-steps begin, by their remainder; of A in rows, the
+  // first two chunks and the others begin apart.
   const int row = warpRow + threadRow;
-  const char* const firstA =
-      reinterpret_cast<const char*>(stages + (TRANSPOSED ? row : offset_in_As(row, 0)));
-  const char* const thirdA = reinterpret_cast<const char*>(stages + offset_in_As(row, 8));
+  const char* firstA[4];
+#pragma unroll
+  for (int n = 0; n < 4; ++n)
+    firstA[n] = reinterpret_cast<const char*>(
+        stages + (WORDS        ? offset_in_As<Config>(row, n) - n * BM
+                  : TRANSPOSED ? row
+                               : offset_in_As<Config>(row, n % 2 * 8)));
   const char* const firstB =
       reinterpret_cast<const char*>(stages + Config::WORDS_A + warpCol + threadCol);
-  // Loads the operands of a k-step from the stage at this offset, in bytes; of A in rows, only
+  // Loads the operands of a k-step from the stage at this offset, in bytes; of A in rows only
   // those of B.
   const auto load_operands = [&](int offset, int dotIdx) {
-    const float* Bs = reinterpret_cast<const float*>(firstB + offset) + dotIdx * BN;
     if constexpr (TRANSPOSED) {
       tile::load_operands(  //@ load-operands
-          reinterpret_cast<const float*>(firstA + offset) + dotIdx * BM, Bs, regM[dotIdx % 2],
+          reinterpret_cast<const float*>(firstA[WORDS ? dotIdx % 4 : 0] + offset) +
+              dotIdx * BM,
+          reinterpret_cast<const float*>(firstB + offset) + dotIdx * BN, regM[dotIdx % 2],
           regN[dotIdx % 2]);
     } else {
 #pragma unroll
       for (int j = 0; j < COLS; j += 4) {
-        float(&four)[COLS] = regN[dotIdx % 2];
-        const float4 loaded = *reinterpret_cast<const float4*>(  //@ load-operands
-            Bs + tile::col_of(j));
-        four[j] = loaded.x, four[j + 1] = loaded.y, four[j + 2] = loaded.z,
-        four[j + 3] = loaded.w;
+        float(&to)[COLS] = regN[dotIdx % 2];
+        const float4 four = *reinterpret_cast<const float4*>(  //@ load-operands
+            firstB + offset + 4 * (dotIdx * BN + tile::col_of(j)));
+        to[j] = four.x, to[j + 1] = four.y, to[j + 2] = four.z, to[j + 3] = four.w;
       }
     }
   };
-  // Loads four k-steps of the i-th row of A.
-  const auto load_chunk = [&](int offset, int dotIdx, int i) {
-    const int chunk = chunk_of(dotIdx / 4, i);
-    chunks[i] = *reinterpret_cast<const float4*>(  //@ load-chunk
-        (chunk < 2 ? firstA : thirdA) + offset + 4 * (tile::row_of(i) * BK + chunk % 2 * 4));
+  // Loads four k-steps of A in rows.
+  const auto load_chunks = [&](int offset, int dotIdx) {
+#pragma unroll
+    for (int i = 0; i < ROWS; ++i) {
+      const int chunk = chunk_of(dotIdx / 4, i);
+      chunks[i] = *reinterpret_cast<const float4*>(  //@ load-chunks
+          firstA[chunk / 2] + offset + 4 * (tile::row_of(i) * BK + chunk % 2 * 4));
+    }
   };
   // [/snippet operands]
 
@@ -278,10 +300,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   };
   ptx::mbarrier_wait_parity(landed, parity);
   load_operands(0, 0);
-  if constexpr (!TRANSPOSED) {
-#pragma unroll
-    for (int i = 0; i < ROWS; ++i) load_chunk(0, 0, i);
-  }
+  if constexpr (!TRANSPOSED) load_chunks(0, 0);
   tile::WorkTileIterator work(scheduler, int(blockIdx.x));
 #pragma unroll 1
   while (work.next(scheduler)) {
@@ -295,21 +314,15 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
         if (dotIdx == BK - 1) next_stage();
         load_operands(offset, (dotIdx + 1) % BK);
-        if constexpr (TRANSPOSED) {
-          tile::multiply(acc, regM[dotIdx % 2], regN[dotIdx % 2]);
-        } else {
+        if constexpr (!TRANSPOSED) {
 #pragma unroll
           for (int i = 0; i < ROWS; ++i) {
-            const float4 four = chunks[i];
-            const float a[4] = {four.x, four.y, four.z, four.w};
-#pragma unroll
-            for (int n = 0; n < COLS; ++n) {
-              const int j = i % 2 == 0 ? n : COLS - 1 - n;
-              acc[i][j] += a[dotIdx % 4] * regN[dotIdx % 2][j];
-            }
-            if (dotIdx % 4 == 3) load_chunk(offset, (dotIdx + 1) % BK, i);
+            const float of_row[4] = {chunks[i].x, chunks[i].y, chunks[i].z, chunks[i].w};
+            regM[dotIdx % 2][i] = of_row[dotIdx % 4];
           }
         }
+        tile::multiply(acc, regM[dotIdx % 2], regN[dotIdx % 2]);
+        if (!TRANSPOSED && dotIdx % 4 == 3) load_chunks(offset, (dotIdx + 1) % BK);
       }
     }
     // [/snippet main-loop]
@@ -323,7 +336,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     const int end = (work.tile + 1) * scheduler.k_tiles;
     const int next = scheduler.unit_of(int(blockIdx.x)) + 1;
     if (work.k_end < scheduler.k_tiles) {
-      if constexpr (!TRANSPOSED)
+      if constexpr (Config::TOGETHER)
         add_all_partials<Config>(acc, fixup, scheduler, next, end);
       else
         for (int n = next; scheduler.begin_of(n) < end; ++n)
@@ -508,7 +521,9 @@ void for_each_config(F&& f) {
   f("split_k", SplitK{}, Cost{10.0, 0.0486, 0.1});
   f("thin", Thin{}, Cost{10.5, 0.0456, 1.1});
   f("narrow", Narrow{}, Cost{10.4, 0.0553, 0.9});
-  f("words", Words{}, Cost{9.8, 0.0536, 1.2});
+  f("words", Words{}, Cost{9.8, 0.0480, 1.2});
+  f("medium_words", MediumWords{}, Cost{16.0, 0.0420, 1.3});
+  f("large_words", LargeWords{}, Cost{25.0, 0.0372, 1.0});
 }
 
 using tile::Way;  // a kernel's name, modelled time and prepare
