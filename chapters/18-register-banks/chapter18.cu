@@ -247,6 +247,9 @@ std::unique_ptr<tile::BoundKernel> prepare(const tile::Product& product) {
   return std::make_unique<Bound<Config>>(g);
 }
 // [/snippet launch]
+#ifdef TILE_KERNELS_ONLY  // chapter 19 needs no more
+}  // namespace
+#else
 
 // Calls f(name, configuration) for every kernel of this chapter.
 template <class F>
@@ -439,4 +442,5 @@ TEST_CASE("no load of operands has a bank conflict" * doctest::test_suite("model
     CHECK(tile::bank_conflict(tile::count(kernel, {256, 128, 32}), "load-operands") == "");
   }
 }
+#endif
 #endif

@@ -18,10 +18,10 @@ struct Way {
 };
 
 struct Sweep {
-  Kernel kernel;                                ///< without an `address`, the record has no registers of it
-  std::vector<Case> problems;                   ///< no two of the same extents
-  std::vector<Way> (*ways)(const Gemm&);        ///< that the kernel's launcher chooses among
-  std::string (*choice)(const Product&);        ///< the name of the one that it launches
+  Kernel kernel;               ///< without an `address`, the record has no registers of it
+  std::vector<Case> problems;  ///< no two of the same extents
+  std::vector<Way> (*ways)(const Gemm&);  ///< that the kernel's launcher chooses among
+  std::string (*choice)(const Product&);  ///< the name of the one that it launches
 };
 
 /// The 90 problems of the chapter.

@@ -13,55 +13,36 @@ namespace tile {
 // [snippet repack]
 constexpr int REPACK_TILE = 64, REPACK_THREADS = 256;  // a block copies 64 x 64 elements
 
-/// A copy of rows x cols elements, or of their transpose, whose rows are aligned to 16 bytes.
-struct Copy {
-  int rows, cols;
-  const float* from;
-  int ldFrom;
-  float* to;
-  int ldTo;
-  /// Blocks that copy it, along the columns first.
-  constexpr __host__ __device__ int blocks() const {
-    return ((rows - 1) / REPACK_TILE + 1) * ((cols - 1) / REPACK_TILE + 1);
-  }
-};
-
-/// Copies what a block has to copy. A thread moves 4 x 4 elements through registers; a warp, 16
-/// rows of 32. Elements that pad a row are zero.
+/// Copies rows x cols elements, transposed or not, to rows that are aligned to 16 bytes. A
+/// thread moves 4 x 4 elements through registers; a warp, 16 rows of 32. Grid: a block for
+/// each 64 x 64 elements, along the columns first. Elements that pad a row are zero.
 template <bool TRANSPOSE>
-__device__ __forceinline__ void repack_block(unsigned block, int rows, int cols,
-                                             const float* from, int ldFrom, float* to,
-                                             int ldTo) {
+__global__ void __launch_bounds__(REPACK_THREADS)
+    repack(int rows, int cols, const float* from, int ldFrom, float* to, int ldTo) {
   const int tilesM = (rows - 1) / REPACK_TILE + 1;
   const int warpId = threadIdx.x / 32, laneId = threadIdx.x % 32;
-  const int row = block % tilesM * REPACK_TILE + warpId / 2 * 16 + laneId / 8 * 4;
-  const int col = block / tilesM * REPACK_TILE + warpId % 2 * 32 + laneId % 8 * 4;
-  float four[4][4] = {};
+  const int row = blockIdx.x % tilesM * REPACK_TILE + warpId / 2 * 16 + laneId / 8 * 4;
+  const int col = blockIdx.x / tilesM * REPACK_TILE + warpId % 2 * 32 + laneId % 8 * 4;
+  float block[4][4] = {};
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
 #pragma unroll
     for (int j = 0; j < 4; ++j)
       if (row + i < rows && col + j < cols)
-        four[i][j] = from[std::size_t(row + i) * ldFrom + col + j];
+        block[i][j] = from[std::size_t(row + i) * ldFrom + col + j];
   }
 #pragma unroll
   for (int n = 0; n < 4; ++n) {
     if constexpr (TRANSPOSE) {
       if (col + n < cols && row < ldTo)
         *reinterpret_cast<float4*>(&to[std::size_t(col + n) * ldTo + row]) =
-            float4{four[0][n], four[1][n], four[2][n], four[3][n]};
+            float4{block[0][n], block[1][n], block[2][n], block[3][n]};
     } else {
       if (row + n < rows && col < ldTo)
         *reinterpret_cast<float4*>(&to[std::size_t(row + n) * ldTo + col]) =
-            float4{four[n][0], four[n][1], four[n][2], four[n][3]};
+            float4{block[n][0], block[n][1], block[n][2], block[n][3]};
     }
   }
-}
-
-template <bool TRANSPOSE>
-__global__ void __launch_bounds__(REPACK_THREADS)
-    repack(int rows, int cols, const float* from, int ldFrom, float* to, int ldTo) {
-  repack_block<TRANSPOSE>(blockIdx.x, rows, cols, from, ldFrom, to, ldTo);
 }
 // [/snippet repack]
 
@@ -82,29 +63,33 @@ template <bool TRANSPOSE>
 class Repacked {
  public:
   Repacked(int rows, int cols, const float* matrix, int ld, const char* name)
-      : copies_(TRANSPOSE || reinterpret_cast<std::uintptr_t>(matrix) % 16 != 0 ||
+      : rows_(rows),
+        cols_(cols),
+        from_(matrix),
+        ldFrom_(ld),
+        copies_(TRANSPOSE || reinterpret_cast<std::uintptr_t>(matrix) % 16 != 0 ||
                 ld % 4 != 0),
-        copy_{rows, cols, matrix, ld, nullptr, ((TRANSPOSE ? rows : cols) + 3) / 4 * 4},
-        memory_(copies_ ? std::size_t(TRANSPOSE ? cols : rows) : 0, std::size_t(copy_.ldTo),
-                name) {
-    copy_.to = memory_.get();
+        // rows of the copy are padded to multiples of 16 bytes
+        ldCopy_(((TRANSPOSE ? rows : cols) + 3) / 4 * 4),
+        copy_(copies_ ? std::size_t(TRANSPOSE ? cols : rows) : 0, std::size_t(ldCopy_), name) {
   }
 
   void run() const {
-    const auto [rows, cols, from, ldFrom, to, ldTo] = copy_;
-    if (copies_)
-      launch(repack<TRANSPOSE>, dim3(unsigned(blocks())), dim3(REPACK_THREADS), 0, rows, cols,
-             from, ldFrom, to, ldTo);
+    if (!copies_) return;
+    const int tiles = ((rows_ - 1) / REPACK_TILE + 1) * ((cols_ - 1) / REPACK_TILE + 1);
+    launch(repack<TRANSPOSE>, dim3(unsigned(tiles)), dim3(REPACK_THREADS), 0, rows_, cols_,
+           from_, ldFrom_, copy_.get(), ldCopy_);
   }
-  const float* get() const { return copies_ ? copy_.to : copy_.from; }
-  int ld() const { return copies_ ? copy_.ldTo : copy_.ldFrom; }
-  const Copy& copy() const { return copy_; }
-  int blocks() const { return copies_ ? copy_.blocks() : 0; }
+  const float* get() const { return copies_ ? copy_.get() : from_; }
+  int ld() const { return copies_ ? ldCopy_ : ldFrom_; }
 
  private:
+  int rows_, cols_;
+  const float* from_;
+  int ldFrom_;
   bool copies_;
-  Copy copy_;
-  DeviceMatrix<float> memory_;
+  int ldCopy_;
+  DeviceMatrix<float> copy_;
 };
 
 }  // namespace tile

@@ -49,7 +49,7 @@ __device__ __forceinline__ void load_operands(const float* As, const float* Bs,
     regN[j] = four.x, regN[j + 1] = four.y, regN[j + 2] = four.z, regN[j + 3] = four.w;
   }
 #pragma unroll
-  for (int i = ROWS / 2; i < ROWS; i += 4) load_A(i);
+  for (int i = (ROWS / 2 + 3) / 4 * 4; i < ROWS; i += 4) load_A(i);
 }
 // [/snippet operands]
 
