@@ -31,15 +31,13 @@ namespace ptx = tile::ptx;
 template <int BM_, int BN_, int WM_, int WN_, int STAGES_, int BLOCKS_,
           int CONSUMER_REGISTERS_, bool SPLIT_K_ = false>
 struct Config {
-  static constexpr int BM = BM_, BN = BN_, BK = 16;  // block tile
-  static constexpr int WM = WM_, WN = WN_;           // warp tile
-  static constexpr int STAGES = STAGES_;             // k-tiles in shared memory
-  static constexpr int LAG = STAGES - 2;             // k-tiles of words that are in flight
-  static constexpr int BLOCKS = BLOCKS_;             // resident blocks per SM
+  static constexpr int BM = BM_, BN = BN_, BK = 16, WM = WM_, WN = WN_;  // block and warp tile
+  static constexpr int STAGES = STAGES_;     // k-tiles in shared memory
+  static constexpr int LAG = STAGES - 2;     // k-tiles of words that are in flight
+  static constexpr int BLOCKS = BLOCKS_;     // resident blocks per SM
   static constexpr bool SPLIT_K = SPLIT_K_;  // evenly; a second kernel adds the partials
-  static constexpr int GROUP_ROWS = 8;       // rows of block tiles in a raster group
-  // splits of a block tile, on average; k-tiles of a work unit
-  static constexpr int MAX_SPLITS = BM == 64 ? 16 : 8, MIN_K_TILES = BM * BN > 4096 ? 8 : 4;
+  static constexpr int GROUP_ROWS = 8, MAX_SPLITS = BM == 64 ? 16 : 8,  // see chapter 17
+      MIN_K_TILES = BM * BN > 4096 ? 8 : 4;
   static constexpr int ROWS = WM / 4, COLS = WN / 8;         // accumulators of a thread
   static constexpr int CONSUMERS = BM * BN / (ROWS * COLS);  // threads
   static constexpr int PRODUCERS = 128, NUM_THREADS = CONSUMERS + PRODUCERS;
@@ -48,14 +46,12 @@ struct Config {
       (65536 / BLOCKS / NUM_THREADS / 8 * 8 * NUM_THREADS - CONSUMERS * CONSUMER_REGISTERS) /
       PRODUCERS;
   static constexpr int WORDS_A = BK * BM, WORDS_B = BK * BN, STAGE_WORDS = WORDS_A + WORDS_B;
-  static constexpr int STAGE_BYTES = STAGE_WORDS * int(sizeof(float));
-  static constexpr int SMEM_BYTES = STAGES * STAGE_BYTES;
-  static_assert(BM % WM == 0 && BN % WN == 0,
-                "a warp tile must not cross the edge of the block tile");
-  static_assert(WM % 16 == 0 && WN % 32 == 0,
-                "32 threads of 4 x 4 elements must cover a warp subtile of 16 x 32");
-  static_assert(BM % 16 == 0 && (PRODUCERS % BN == 0 || BN == 2 * PRODUCERS),
-                "producers copy 16 rows of A at once, and whole rows of B or halves");
+  static constexpr int STAGE_BYTES = STAGE_WORDS * 4, SMEM_BYTES = STAGES * STAGE_BYTES;
+  static_assert(
+      BM % WM == 0 && BN % WN == 0 && WM % 16 == 0 && WN % 32 == 0,
+      "warp subtiles of 16 x 32 must cover a warp tile, and warp tiles a block tile");
+  static_assert(PRODUCERS % BN == 0 || BN == 2 * PRODUCERS,
+                "producers copy whole rows of B at once, or halves");
   static_assert(STAGES >= 3 && STAGES <= 64, "a k-tile is copied while another is multiplied");
   static_assert(CONSUMERS % 128 == 0 && PRODUCER_REGISTERS >= 24,
                 "four warps change their registers together, within those that the block was "
@@ -64,7 +60,6 @@ struct Config {
                 "an SM has 228 KB of shared memory, of which each block's mbarriers and the "
                 "driver take 2 KB; the launcher opts in to more than 48 KB");
 };
-using Tall = Config<256, 128, 64, 64, 6, 1, 224>;  // for few columns: nothing goes before it
 using Medium = Config<64, 128, 32, 64, 8, 2, 160>;
 using Small = Config<64, 64, 32, 32, 8, 3, 104>;
 using SplitK = Config<64, 64, 32, 32, 8, 3, 104, true>;
@@ -73,8 +68,8 @@ using Narrow = Config<128, 32, 32, 32, 6, 3, 104>;  // for few columns: they sha
 // [/snippet config]
 
 // [snippet maps]
-// Where an element of a k-tile of A lies in its stage: transposed. A swizzle of rows in groups of
-// four spreads the k-steps over the banks, as a warp copies eight of them at once.
+// Where an element of a k-tile of A lies in its stage: transposed, and its rows in groups of four
+// swizzled, as a warp copies eight k-steps at once.
 template <class C>
 constexpr __host__ __device__ int offset_in_As(int row, int k) {
   return k * C::BM + (row ^ k % 4 * 4);
@@ -85,16 +80,13 @@ constexpr __host__ __device__ tile::Position word_of_A(int thread) {
 }
 // [/snippet maps]
 
-// A matrix as producers need it who copy words.
+// [snippet words]
 struct Matrix {
   const float* first;
   int rows, cols, ld;
 };
-
-// [snippet words]
-// Starts this thread's part of the copy of ROWS x COLS words. Its first is at (row, col), every
-// DOWN-th row and RIGHT-th column follow, and go TO_DOWN or TO_RIGHT words further in shared
-// memory. Words outside the matrix are zero.
+// Starts a thread's part of the copy of ROWS x COLS words: the one at (row, col), and those DOWN
+// rows or RIGHT columns further, which go TO_DOWN or TO_RIGHT words further. Outside are zeros.
 template <int ROWS, int COLS, int DOWN, int RIGHT, int TO_DOWN, int TO_RIGHT>
 __device__ __forceinline__ void copy_words(const Matrix& from, int row, int col, float* to) {
   const float* word = from.first + std::size_t(row) * from.ld + col;
@@ -112,8 +104,8 @@ __device__ __forceinline__ void copy_words(const Matrix& from, int row, int col,
 }
 // [/snippet words]
 
-// Waits for the partials of work units n, n + 1 ... that begin before `end`, each thread for other
-// flags, and adds them. Work units are short here: to wait for one after the other would cost.
+// Waits for the partials of work units from number n on that begin before `end`, all at once, as
+// they are short here, and adds them.
 template <class Config>
 __device__ __forceinline__ void add_all_partials(float (&acc)[Config::ROWS][Config::COLS],
                                                  const tile::Fixup& fixup,
@@ -162,12 +154,11 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     ptx::setmaxnreg_dec<Config::PRODUCER_REGISTERS>();
     const int thread = int(threadIdx.x) - CONSUMERS;
     const auto [row, k] = word_of_A(thread);
-    int stage = 0, pending = 0;  // pending: k-tiles of words that are not announced
-    unsigned parity = 1;         // all stages are empty
+    int stage = 0, landed = 0, pending = 0;  // pending: k-tiles of words that are in flight
+    unsigned parity = 1;                     // all stages are empty
     const auto announce = [&] {  // that this thread's words of the oldest of them have landed
-      ptx::mbarrier_arrive(
-          &full[stage >= pending ? stage - pending : stage - pending + STAGES]);
-      --pending;
+      ptx::mbarrier_arrive(&full[landed]);
+      landed = landed + 1 == STAGES ? 0 : landed + 1, --pending;
     };
     const auto copy = [&](tile::Position tile, int k_tile) {
       ptx::mbarrier_wait_parity(&empty[stage], parity);
@@ -266,15 +257,9 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       tile::store_partials<CONSUMERS, true>(acc, fixup);  //@ store-partials
       continue;
     }
-    const int end = (work.tile + 1) * scheduler.k_tiles;
-    const int next = scheduler.unit_of(int(blockIdx.x)) + 1;
-    if (work.k_end < scheduler.k_tiles) {
-      if constexpr (Config::BLOCKS > 1)
-        add_all_partials<Config>(acc, fixup, scheduler, next, end);
-      else
-        for (int n = next; scheduler.begin_of(n) < end; ++n)
-          tile::add_partials<CONSUMERS, true>(acc, fixup, scheduler.block_of(n));
-    }
+    if (work.k_end < scheduler.k_tiles)
+      add_all_partials<Config>(acc, fixup, scheduler, scheduler.unit_of(int(blockIdx.x)) + 1,
+                               (work.tile + 1) * scheduler.k_tiles);
     const tile::Position tile = scheduler.position_of(work.tile);
     tile::store_accumulators<VECTORISED>(  //@ load-C store-C
         acc, tile.row * BM + warpRow + threadRow, tile.col * BN + warpCol + threadCol, M, N,
@@ -285,9 +270,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 }
 
 // [snippet split-k]
-// Adds the partials of all splits, in a fixed order, and stores C. A block has one float4 of each
-// thread of a consumer warp: its warps add every sixteenth split each, and then 128 threads an
-// element each.
+// Adds the partials of all splits in a fixed order. A block has a float4 of each thread of one
+// consumer warp: its warps add every 16th split, and then 128 threads an element each.
 constexpr int ADDERS = 16;
 template <class Config>
 __global__ void __launch_bounds__(32 * ADDERS)
@@ -329,6 +313,9 @@ __global__ void __launch_bounds__(32 * ADDERS)
 // [/snippet split-k]
 
 // [snippet launch]
+bool rows_aligned(const float* matrix, int ld) {
+  return reinterpret_cast<std::uintptr_t>(matrix) % 16 == 0 && ld % 4 == 0;
+}
 // Stream-K, or with SPLIT_K as many splits of each block tile as there are resident blocks for.
 template <class Config>
 constexpr tile::TileScheduler schedule(int M, int N, int K, int sms) {
@@ -347,7 +334,7 @@ class Bound : public tile::BoundKernel {
   explicit Bound(const tile::Gemm& g)
       : g_(g),
         scheduler_(schedule<Config>(g.M, g.N, g.K, tile::machine::device().sms)),
-        wordsB_(reinterpret_cast<std::uintptr_t>(g.B) % 16 != 0 || g.ldb % 4 != 0),
+        wordsB_(!rows_aligned(g.B, g.ldb)),
         partials_(slots(), Config::BM * Config::BN / 4, "partials"),
         ready_(1, slots(), "ready") {
     const std::vector<int> none(slots());
@@ -357,18 +344,17 @@ class Bound : public tile::BoundKernel {
   }
 
   void run() override {
-    const bool vectorised = g_.M % Config::BM == 0 && g_.N % Config::BN == 0 &&
-                            g_.ldc % 4 == 0 &&
-                            reinterpret_cast<std::uintptr_t>(g_.C) % 16 == 0;
-    tile::launch(
-        wordsB_
-            ? vectorised ? sgemm_words<Config, true, true> : sgemm_words<Config, true, false>
-        : vectorised ? sgemm_words<Config, false, true>
-                     : sgemm_words<Config, false, false>,
-        dim3(unsigned(scheduler_.blocks)), dim3(Config::NUM_THREADS), Config::SMEM_BYTES,
-        Matrix{g_.A, g_.M, g_.K, g_.lda}, Matrix{g_.B, g_.K, g_.N, g_.ldb}, mapB_, scheduler_,
-        tile::Fixup{partials_.get(), ready_.get()}, g_.M, g_.N, g_.alpha, g_.beta, g_.C,
-        g_.ldc);
+    const bool vectorised =
+        g_.M % Config::BM == 0 && g_.N % Config::BN == 0 && rows_aligned(g_.C, g_.ldc);
+    const auto kernel = !wordsB_ && vectorised ? sgemm_words<Config, false, true>
+                        : !wordsB_             ? sgemm_words<Config, false, false>
+                        : vectorised           ? sgemm_words<Config, true, true>
+                                               : sgemm_words<Config, true, false>;
+    tile::launch(kernel, dim3(unsigned(scheduler_.blocks)), dim3(Config::NUM_THREADS),
+                 Config::SMEM_BYTES, Matrix{g_.A, g_.M, g_.K, g_.lda},
+                 Matrix{g_.B, g_.K, g_.N, g_.ldb}, mapB_, scheduler_,
+                 tile::Fixup{partials_.get(), ready_.get()}, g_.M, g_.N, g_.alpha, g_.beta,
+                 g_.C, g_.ldc);
     if constexpr (Config::SPLIT_K)
       if (scheduler_.split_tiles > 0)
         tile::launch(add_splits<Config>,
@@ -395,9 +381,7 @@ std::unique_ptr<tile::BoundKernel> prepare(const tile::Product& product) {
   const tile::Gemm g = tile::gemm_of(product);
   tile::require_valid(g);
   if (!tile::machine::device().copies_in_bulk)
-    throw std::runtime_error(
-        "chapter 19 needs mbarriers and TMA, and so compute capability 9.0 and a program "
-        "compiled for it");
+    throw std::runtime_error("chapter 19 needs compute capability 9.0, for mbarriers and TMA");
   return std::make_unique<Bound<Config>>(g);
 }
 // [/snippet launch]
@@ -406,11 +390,10 @@ std::unique_ptr<tile::BoundKernel> prepare(const tile::Product& product) {
 // The cost model, in microseconds: work, scaled up where blocks are too few to keep all SMs busy,
 // and what goes before it. All constants are to be fitted to the sweep.
 struct Cost {
-  double fixed;    // launch, and to fill and to drain the pipeline
-  double per_fma;  // in millionths; of each multiply-add, also of those outside C
-  double busy;     // blocks per SM
+  double fixed, per_fma;  // to start and to end; in millionths, also of those outside C
+  double busy;            // blocks per SM
 };
-constexpr double PREPASS = 6, PER_ELEMENT = 2;  // its launch; in millionths, of each element
+constexpr double PREPASS = 6, PER_ELEMENT = 2;  // to start; in millionths
 
 double modelled(const Cost& cost, double fmas, double blocks, double repacked) {
   const double idle = cost.busy * tile::machine::device().sms / blocks;
@@ -422,7 +405,6 @@ double modelled(const Cost& cost, double fmas, double blocks, double repacked) {
 // Calls f(name, configuration, cost) for every kernel of this chapter.
 template <class F>
 void for_each_config(F&& f) {
-  f("tall", Tall{}, Cost{20, 0.0375, 1.0});
   f("medium", Medium{}, Cost{14, 0.040, 1.1});
   f("small", Small{}, Cost{10, 0.043, 1.3});
   f("split_k", SplitK{}, Cost{10, 0.048, 0.1});
@@ -447,75 +429,146 @@ std::vector<tile::Way> ways_of(const tile::Gemm& g) {
   // of block tiles, on average; less than 1 where a block computes several
   const auto splits = [](const auto& s) { return double(s.blocks) / s.tiles(); };
   using Large = large::Swapped;
-  const bool copies_B = reinterpret_cast<std::uintptr_t>(g.B) % 16 != 0 || g.ldb % 4 != 0;
   add("large", Large{}, {25, 0.0353, 1.0}, splits(tile::stream_k<Large>(g.M, g.N, g.K, sms)),
-      large::prepare<Large>, double(g.K) * (copies_B ? double(g.M) + g.N : g.M));
+      large::prepare<Large>, double(g.K) * (g.M + (rows_aligned(g.B, g.ldb) ? 0.0 : g.N)));
   for_each_config([&]<class C>(const char* name, C config, const Cost& cost) {
     const double of_tile = splits(schedule<C>(g.M, g.N, g.K, sms));
     if (!C::SPLIT_K || of_tile >= 8)  // fewer are not worth a second kernel
       add(name, config, cost, of_tile, prepare<C>);
   });
-  using skinny::Rows, skinny::Columns, skinny::split_for;
-  add("rows", Rows<16>{}, {7, 0.13, 1.0}, split_for<Rows<16>>(g.M, g.N, g.K, sms).splits,
+  using Rows = skinny::Rows<16>;
+  add("rows", Rows{}, {7, 0.13, 1.0}, skinny::split_for<Rows>(g.M, g.N, g.K, sms).splits,
       skinny::prepare_rows);
-  add("columns", Columns{}, {6, 0.86, 0.4}, split_for<Columns>(g.M, g.N, g.K, sms).splits,
-      skinny::prepare<Columns>);
   return ways;
 }
 
-tile::Way choose(const tile::Product& product) {
-  const std::vector<tile::Way> ways = ways_of(tile::gemm_of(product));
-  return *std::ranges::min_element(ways, {}, &tile::Way::us);
+std::string choice(const tile::Product& product) {
+  return std::ranges::min(ways_of(tile::gemm_of(product)), {}, &tile::Way::us).name;
 }
 std::unique_ptr<tile::BoundKernel> prepare_sgemm(const tile::Product& product) {
   tile::require_valid(tile::gemm_of(product));
-  return choose(product).prepare(product);
+  return std::ranges::min(ways_of(tile::gemm_of(product)), {}, &tile::Way::us)
+      .prepare(product);
 }
-
-// C = alpha A B + beta C, row-major, of any extents and leading dimensions, wherever the matrices
-// begin. Whoever computes a product again and again keeps what prepare_sgemm returns.
+// C = alpha A B + beta C, row-major, of any extents and leading dimensions, wherever matrices
+// begin. To compute it again, keep what prepare_sgemm returns.
 [[maybe_unused]] void sgemm(int M, int N, int K, float alpha, const float* A, int lda,
                             const float* B, int ldb, float beta, float* C, int ldc) {
   prepare_sgemm(tile::product_of({M, N, K, alpha, A, lda, B, ldb, beta, C, ldc}))->run();
 }
 // [/snippet sgemm]
 
+// All kernels of this chapter, and last sgemm.
 std::vector<tile::Kernel> kernels() {
   std::vector<tile::Kernel> all;
   for_each_config([&]<class C>(const char* name, C, const Cost&) {
-    all.push_back({.name = name,
-                   .address = reinterpret_cast<const void*>(sgemm_words<C, false, true>),
-                   .block_threads = C::NUM_THREADS,
-                   .tile = {C::BM, C::BN, C::BK, tile::Alignment::other},
-                   .static_shared = 1024,
-                   .dynamic_shared = C::SMEM_BYTES,
-                   .prepare = prepare<C>,
-                   .takes_any_extent = true});
+    const void* const address = reinterpret_cast<const void*>(sgemm_words<C, false, true>);
+    const tile::Tile tile{C::BM, C::BN, C::BK, tile::Alignment::other};
+    all.push_back({name,
+                   nullptr,
+                   address,
+                   C::NUM_THREADS,
+                   tile,
+                   1024,
+                   C::SMEM_BYTES,
+                   prepare<C>,
+                   {},
+                   true});
   });
+  all.push_back({.name = "sgemm",
+                 .tile = {64, 64, 16, tile::Alignment::other},
+                 .prepare = prepare_sgemm,
+                 .takes_any_extent = true});
   return all;
 }
-
-const tile::Kernel dispatcher{.name = "sgemm",
-                              .tile = {64, 64, 16, tile::Alignment::any},
-                              .prepare = prepare_sgemm,
-                              .takes_any_extent = true};
 
 }  // namespace
 
 TILE_CHAPTER(.number = 19, .title = "A tile for every shape",
              .kernels = {kernels()[1], kernels()[2], kernels()[3]},  // medium, small, split_k
              .counted = {512, 256, 128}, .sizes = {256, 512, 768, 1024, 1536, 2048, 4096},
-             .constants = {{"BM", Small::BM},
-                           {"BN", Small::BN},
-                           {"BK", Small::BK},
-                           {"STAGES", Small::STAGES},
-                           {"PRODUCERS", Small::PRODUCERS},
-                           {"CONSUMERS", Small::CONSUMERS}},
              .shapes = {{513, 513, 513}, {1350, 1350, 1350}, {128, 128, 16384}},
              .baseline = tile::Baseline::stronger,
-             .extension = tile::extension_of({dispatcher, tile::sweep_problems(), ways_of,
-                                              [](const tile::Product& product) {
-                                                return choose(product).name;
-                                              }}))
+             .extension = tile::extension_of({kernels().back(), tile::sweep_problems(),
+                                              ways_of, choice}))
 
 TILE_GEMM_TESTS(kernels())
+
+TEST_CASE("each word of a k-tile of A is copied once, to a place of its own") {
+  for_each_config([]<class C>(const char*, C, const Cost&) {
+    CHECK(tile::covers_once(1, C::WORDS_A, C::PRODUCERS, [](int thread, auto take) {
+            const auto [row, k] = word_of_A(thread);
+            for (int n = 0; n < C::BM / 8; ++n) {
+              const int i = n / 2 * 16, j = n % 2 * 8, first = offset_in_As<C>(row, k);
+              REQUIRE(offset_in_As<C>(row + i, k + j) == first + i + j * C::BM);
+              take(0, first + i + j * C::BM);
+            }
+          }) == "");
+    for (int n = 0; n < C::WORDS_A; ++n)  // a thread loads four rows at once
+      REQUIRE(offset_in_As<C>(n % C::BM, n / C::BM) ==
+              offset_in_As<C>(n % C::BM / 4 * 4, n / C::BM) + n % 4);
+  });
+}
+
+TEST_CASE("split evenly, each block has as long a part of one block tile") {
+  for (const int K : {1, 100, 16384})
+    for (const int M : {1, 200, 1500}) {
+      const tile::TileScheduler s = schedule<SplitK>(M, 70, K, 132);
+      CHECK(s.blocks <= 3 * 132);
+      CHECK(s.split_tiles == (s.blocks > s.tiles() ? s.tiles() : 0));
+      for (int n = 0; n < s.blocks && s.split_tiles > 0; ++n) {
+        CHECK(s.begin_of(n + 1) - s.begin_of(n) >= SplitK::MIN_K_TILES);
+        CHECK(s.begin_of(n) / s.k_tiles == n / (s.blocks / s.tiles()));
+      }
+    }
+}
+
+TEST_CASE("sgemm prepares what it chooses, by shape alone where that decides") {
+  const auto prepared = []<class Expected>(Expected*, int M, int N, int K) {
+    alignas(16) static float x[8];
+    for (const int off : {0, 1}) {
+      const tile::Gemm g{M, N, K, 1, x + off, K + off, x + off, N + off, 0, x + off, N + off};
+      const auto kernel = prepare_sgemm(tile::product_of(g));
+      if (dynamic_cast<Expected*>(kernel.get()) == nullptr) return false;
+    }
+    return true;
+  };
+  CHECK(prepared((large::Bound<large::Swapped>*)nullptr, 2560, 2560, 2560));
+  CHECK(prepared((Bound<Medium>*)nullptr, 1350, 1350, 1350));
+  CHECK(prepared((Bound<Small>*)nullptr, 513, 513, 513));
+  CHECK(prepared((Bound<SplitK>*)nullptr, 128, 128, 16384));
+  CHECK(prepared((Bound<Thin>*)nullptr, 24, 4096, 4096));
+  CHECK(prepared((Bound<Narrow>*)nullptr, 4096, 32, 4096));
+  CHECK(prepared((skinny::Skinny<skinny::Rows<8>>*)nullptr, 8, 4096, 4096));
+  CHECK(prepared((skinny::Skinny<skinny::Columns>*)nullptr, 4096, 4, 4096));
+  CHECK(prepared((skinny::Skinny<skinny::Column>*)nullptr, 4096, 1, 4096));
+}
+
+#if TILE_ON_MODEL
+TEST_CASE("B is copied by TMA where it may be, and C is stored as float4s" *
+          doctest::test_suite("model")) {
+  const auto launched = [](tile::Case c, int padB) {
+    c.pads.B = padB;
+    return tile::launched(kernels()[1], c).function;
+  };
+  const auto address = [](auto* kernel) { return reinterpret_cast<const void*>(kernel); };
+  CHECK(launched({64, 64, 16}, 4) == address(sgemm_words<Small, false, true>));
+  CHECK(launched({65, 64, 16}, 0) == address(sgemm_words<Small, false, false>));
+  CHECK(launched({64, 64, 16}, 1) == address(sgemm_words<Small, true, true>));
+  CHECK(launched({64, 62, 16}, 0) == address(sgemm_words<Small, true, false>));
+  CHECK(launched({64, 64, 16, 1, 0, 0, tile::Fill::random, 1, 1}, 0) ==
+        address(sgemm_words<Small, true, false>));
+}
+
+TEST_CASE("partials are ordered, and loads of operands have no bank conflict" *
+          doctest::test_suite("model")) {
+  const simt::Counts run =
+      tile::traced_run(kernels()[1], {64, 64, 16 * 17, 1, 2, 0, tile::Fill::integers});
+  CHECK(run.grid.x == 4);
+  std::uint64_t requests = 0;  // a store and a load of three partials
+  for (const simt::Site& site : run.sites)
+    requests += site.array == "partials" ? site.requests : 0;
+  CHECK(requests == 2 * 3 * 64 * 64 / 4 / 32);
+  CHECK(tile::bank_conflict(run, "load-operands") == "");
+}
+#endif
