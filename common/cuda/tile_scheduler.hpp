@@ -165,4 +165,20 @@ __device__ __forceinline__ void add_partials(float (&acc)[ROWS][COLS], const Fix
 }
 // [/snippet fixup]
 
+// [snippet fixup-at-once]
+/// Waits for the partials of all other work units of a block tile at once, and adds them.
+template <int THREADS, bool SWAPPED, int ROWS, int COLS>
+__device__ __forceinline__ void add_all_partials(float (&acc)[ROWS][COLS], const Fixup& fixup,
+                                                 const TileScheduler& s, int tile) {
+  const int first = s.unit_of(int(blockIdx.x)) + 1, end = (tile + 1) * s.k_tiles;
+  for (int n = first + int(threadIdx.x); s.begin_of(n) < end; n += THREADS)
+    while (atomicCAS(&fixup.ready[s.block_of(n)], 1, 0) != 1) __nanosleep(32);
+  __threadfence();                        // the flags are read before the partials
+  ptx::barrier_sync_aligned(1, THREADS);  // the partials are visible to all threads
+#pragma unroll 2
+  for (int n = first; s.begin_of(n) < end; ++n)
+    add_visible<THREADS, SWAPPED>(acc, fixup, s.block_of(n));
+}
+// [/snippet fixup-at-once]
+
 }  // namespace tile
