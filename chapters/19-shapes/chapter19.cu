@@ -32,12 +32,12 @@ template <int BM_, int BN_, int WM_, int WN_, int STAGES_, int BLOCKS_,
           int CONSUMER_REGISTERS_, bool SPLIT_K_ = false>
 struct Config {
   static constexpr int BM = BM_, BN = BN_, BK = 16, WM = WM_, WN = WN_;  // block and warp tile
-  static constexpr int STAGES = STAGES_,
-                       LAG = STAGES - 2;     // k-tiles in shared memory, in flight
+  static constexpr int STAGES = STAGES_;     // k-tiles in shared memory
+  static constexpr int LAG = STAGES - 2;     // of them, those whose words are in flight
   static constexpr int BLOCKS = BLOCKS_;     // resident blocks per SM
   static constexpr bool SPLIT_K = SPLIT_K_;  // evenly; a second kernel adds the partials
-  static constexpr int GROUP_ROWS = 8, MAX_SPLITS = BM == 64 ? 16 : 8,  // see chapter 17
-      MIN_K_TILES = BM * BN > 4096 ? 8 : 4;
+  static constexpr int GROUP_ROWS = 8, MAX_SPLITS = BM == 64 ? 16 : 8;  // see chapter 17
+  static constexpr int MIN_K_TILES = BM * BN > 4096 ? 8 : 4;
   static constexpr int ROWS = WM / 4, COLS = WN / 8;         // accumulators of a thread
   static constexpr int CONSUMERS = BM * BN / (ROWS * COLS);  // threads
   static constexpr int PRODUCERS = 128, NUM_THREADS = CONSUMERS + PRODUCERS;
@@ -47,9 +47,8 @@ struct Config {
       PRODUCERS;
   static constexpr int WORDS_A = BK * BM, WORDS_B = BK * BN, STAGE_WORDS = WORDS_A + WORDS_B;
   static constexpr int STAGE_BYTES = STAGE_WORDS * 4, SMEM_BYTES = STAGES * STAGE_BYTES;
-  static_assert(
-      BM % WM == 0 && BN % WN == 0 && WM % 16 == 0 && WN % 32 == 0,
-      "warp subtiles of 16 x 32 must cover a warp tile, and warp tiles a block tile");
+  static_assert(BM % WM == 0 && BN % WN == 0 && WM % 16 == 0 && WN % 32 == 0,
+                "warp subtiles of 16 x 32 must cover a warp tile, and these a block tile");
   static_assert(PRODUCERS % BN == 0 || BN == 2 * PRODUCERS,
                 "producers copy whole rows of B at once, or halves");
   static_assert(STAGES >= 3 && STAGES <= 64, "a k-tile is copied while another is multiplied");
@@ -289,8 +288,9 @@ bool rows_aligned(const float* matrix, int ld) {
 template <class Config>
 constexpr tile::TileScheduler schedule(int M, int N, int K, int sms) {
   const int max_blocks = sms * Config::BLOCKS;
-  if constexpr (!Config::SPLIT_K) return tile::stream_k<Config>(M, N, K, max_blocks);
-  tile::TileScheduler s = tile::whole_tiles<Config>(M, N, K, max_blocks);
+  tile::TileScheduler s = tile::stream_k<Config>(M, N, K, max_blocks);
+  if constexpr (!Config::SPLIT_K) return s;
+  s = tile::whole_tiles<Config>(M, N, K, max_blocks);
   const int splits = std::min(max_blocks / s.tiles(), s.k_tiles / Config::MIN_K_TILES);
   if (splits > 1 && std::int64_t(s.tiles()) * s.k_tiles <= INT_MAX)
     s.blocks = splits * s.tiles(), s.split_tiles = s.tiles();
@@ -515,5 +515,6 @@ TEST_CASE("partials are ordered, and loads of operands have no bank conflict" *
     requests += site.array == "partials" ? site.requests : 0;
   CHECK(requests == 2 * 3 * 64 * 64 / 4 / 32);
   CHECK(tile::bank_conflict(run, "load-operands") == "");
+  CHECK_NOTHROW(tile::traced_run(kernels()[2], {64, 64, 16 * 17}));  // in four splits
 }
 #endif

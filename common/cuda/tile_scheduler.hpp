@@ -174,7 +174,7 @@ __device__ __forceinline__ void add_all_partials(float (&acc)[ROWS][COLS], const
   for (int n = first + int(threadIdx.x); s.begin_of(n) < end; n += THREADS)
     while (atomicCAS(&fixup.ready[s.block_of(n)], 1, 0) != 1) __nanosleep(32);
   __threadfence();                        // the flags are read before the partials
-  ptx::barrier_sync_aligned(1, THREADS);  // the partials are visible to all threads
+  ptx::barrier_sync_aligned(1, THREADS);  // they are visible to all threads
 #pragma unroll 2
   for (int n = first; s.begin_of(n) < end; ++n)
     add_visible<THREADS, SWAPPED>(acc, fixup, s.block_of(n));
