@@ -38,7 +38,7 @@ int time_sweep(const Sweep& sweep, const Options& options) {
   record["kernels"].push_back(entry);
   note_clocks(record, "clocks_after");
   record["sweep"] = {{"seconds", watch.seconds()}};
-  record["fingerprint"] = fingerprint(record, digests_of("/proc/self/exe"));
+  record["fingerprint"] = fingerprint(record, digests_of("/proc/self/exe"), chapter_source());
   save_record(options.out, record);
   return 0;
 }
@@ -47,8 +47,8 @@ int time_sweep(const Sweep& sweep, const Options& options) {
 int time_ways(const Sweep& sweep, const Options& options) {
   if (options.out.empty()) throw UsageError("--ways needs --out DIRECTORY");
   const Stopwatch watch;
-  std::ofstream out(options.out + "/ways.csv");
-  if (!out) throw UsageError("--ways cannot write to " + options.out);
+  std::ofstream out(options.out / "ways.csv");
+  if (!out) throw UsageError("--ways cannot write to " + options.out.string());
   out << "M,N,K,way,us\n";
   for (const Case& c : sweep.problems) {
     if (double(c.M) * c.N * c.K > 1.4e11) continue;

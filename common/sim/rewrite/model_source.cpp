@@ -1,7 +1,7 @@
 // Writes the C++ source that the SIMT model compiles for one .cu file (rewrite.hpp).
 //
 // Usage: model-source SOURCE.cu OUTPUT.cpp [DIRECTORY]. #line keeps the file names and lines of the .cu. With a DIRECTORY,
-// files that SOURCE includes as "name" are rewritten into it, except for those of this repository.
+// files that SOURCE includes as "name" are rewritten into it, except for headers of this repository.
 #include <fmt/format.h>
 
 #include <cstdio>
