@@ -51,26 +51,6 @@ std::vector<std::size_t> order_of_iteration(std::size_t sides, std::size_t itera
   return order;
 }
 
-std::optional<ByPlace> by_place(const Record& run, const std::string& baseline) {
-  const std::size_t sides = run.contains("lt_samples_ms") ? 3 : 2, side = baseline == "cuBLASLt" ? 2 : 1;
-  const std::vector<double> ms = run.at("samples_ms"),
-                            baseline_ms = run.at(side == 2 ? "lt_samples_ms" : "cublas_samples_ms");
-  if (ms.size() < (sides == 3 ? 6 : 2)) return std::nullopt;
-  std::vector<double> kernel_first, first, after_kernel, apart;
-  for (std::size_t i = 0; i < ms.size(); ++i) {
-    const std::vector<std::size_t> order = order_of_iteration(sides, i);
-    const auto place = std::size_t(std::ranges::find(order, side) - order.begin());
-    if (order[0] == 0) kernel_first.push_back(ms[i]);
-    if (place == 0) first.push_back(baseline_ms.at(i));
-    if (place > 0 && order[place - 1] == 0)
-      after_kernel.push_back(baseline_ms.at(i));
-    else
-      apart.push_back(baseline_ms.at(i) / ms[i]);
-  }
-  const double begins = spread_of(first).median;
-  return ByPlace{spread_of(after_kernel).median / begins, begins / spread_of(kernel_first).median, spread_of(apart)};
-}
-
 std::string stronger_of(const Record& run) {
   const bool lt = run.contains("lt_median_ms") && run.at("lt_median_ms") < run.at("cublas_median_ms");
   return lt ? "cuBLASLt" : "cublasGemmEx";

@@ -44,19 +44,6 @@ constexpr std::size_t copies_past_l2(std::size_t l2_bytes, std::size_t bytes_of_
 /// 2 cuBLASLt. Iterations cycle through all permutations, starting with the ascending one.
 std::vector<std::size_t> order_of_iteration(std::size_t sides, std::size_t iteration);
 
-/// A run's samples of a baseline, by what ran right before it in its iteration.
-struct ByPlace {
-  double after_kernel =
-      0;  ///< its median time right after the kernel, over its median time as the first of an iteration
-  double first_ratio = 0;  ///< its median time as the first of an iteration, over the kernel's as the first
-  Spread apart;            ///< of the paired ratio, over the iterations in which it does not run right after the kernel
-
-  /// Whether it takes over one percent longer right after the kernel, so that the ratio of all pairs flatters the kernel.
-  bool flatters() const { return after_kernel > 1.01; }
-};
-/// For "cuBLASLt" or "cublasGemmEx"; nothing if the run has fewer iterations than orders.
-std::optional<ByPlace> by_place(const Record& run, const std::string& baseline);
-
 /// Which of the two is the stronger one in a summarised run.
 std::string stronger_of(const Record& run);
 

@@ -231,11 +231,7 @@ void add_run_facts(Facts& facts, const std::string& kernel, const Record* record
     const auto ms = number_at(run, "/median_ms");
     add_measured(facts, name + "gbs", ms ? bytes * 1e-6 / *ms : unknown);
     add_measured(facts, name + "us", ms ? 1e3 * *ms : unknown, 1);
-    if (this_chapter().baseline == Baseline::stronger) {
-      add_fields(facts, name, run, of_stronger_baseline);
-      const auto places = run == nullptr ? std::nullopt : by_place(*run, stronger_of(*run));
-      add_measured(facts, name + "first_ratio", places ? places->first_ratio : unknown, 3);
-    }
+    if (this_chapter().baseline == Baseline::stronger) add_fields(facts, name, run, of_stronger_baseline);
     add_fields(facts, name, run, of_clocks);
   }
 }
