@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < STAGES; ++stage) {
       ptx::mbarrier_init(&full[stage], WORDS_B ? PRODUCERS : PRODUCERS + 1);
-      ptx::mbarrier_init(&empty[stage], CONSUMERS);
+      ptx::mbarrier_init(&empty[stage], CONSUMERS / 32);
     }
     ptx::fence_mbarrier_init();
   }
@@ -201,7 +201,8 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     if (wraps) landed = full, read = empty, offset = 0;
     parity ^= unsigned(wraps);
     ptx::mbarrier_wait_parity(landed, parity);
-    ptx::mbarrier_arrive(used);  // this thread has loaded its last operands of the stage
+    __syncwarp();  // all lanes have loaded their last operands of the stage
+    if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(used);
   };
   ptx::mbarrier_wait_parity(landed, parity);
   load_operands(0, 0);
