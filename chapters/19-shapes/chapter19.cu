@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < STAGES; ++stage) {
       ptx::mbarrier_init(&full[stage], WORDS_B ? PRODUCERS : PRODUCERS + 1);
-      ptx::mbarrier_init(&empty[stage], CONSUMERS / 32);
+      ptx::mbarrier_init(&empty[stage], CONSUMERS);
     }
     ptx::fence_mbarrier_init();
   }
@@ -201,8 +201,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     if (wraps) landed = full, read = empty, offset = 0;
     parity ^= unsigned(wraps);
     ptx::mbarrier_wait_parity(landed, parity);
-    __syncwarp();  // all lanes have loaded their last operands of the stage
-    if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(used);
+    ptx::mbarrier_arrive(used);  // this thread has loaded its last operands of the stage
   };
   ptx::mbarrier_wait_parity(landed, parity);
   load_operands(0, 0);
@@ -354,57 +353,54 @@ std::unique_ptr<tile::BoundKernel> prepare(const tile::Product& product) {
 // [/snippet launch]
 
 // [snippet model]
-// The cost model, in us: work, scaled up where blocks are too few to keep all SMs busy, and a
-// pre-pass. All constants are to be fitted to the sweep.
-struct Cost {  // to start and to end; in millionths, also of those outside C; blocks per SM
-  double fixed, per_fma, busy;
+// The cost model, in us: the work, scaled up where blocks are too few to keep all SMs busy. The
+// constants are fitted to ways.csv.
+struct Cost {
+  double fixed;      // to start and to end
+  double per_fma;    // in millionths, also of those outside C
+  double busy;       // blocks per SM that keep it busy
+  double unaligned;  // factor where rows of B are not aligned
 };
-constexpr double PREPASS = 6, PER_ELEMENT = 2;  // to start; in millionths
 
-double modelled(const Cost& cost, double fmas, double blocks, double repacked) {
+double modelled(const Cost& cost, double fmas, double blocks, bool aligned) {
   const double idle = cost.busy * tile::machine::device().sms / blocks;
-  return cost.fixed + cost.per_fma * 1e-6 * fmas * std::max(1.0, idle) +
-         (repacked > 0 ? PREPASS + PER_ELEMENT * 1e-6 * repacked : 0);
+  return cost.fixed +
+         cost.per_fma * 1e-6 * fmas * std::max(1.0, idle) * (aligned ? 1 : cost.unaligned);
 }
 // [/snippet model]
 
 // Calls f(name, configuration, cost) for every kernel of this chapter.
 template <class F>
 void for_each_config(F&& f) {
-  f("medium", Medium{}, Cost{14, 0.040, 1.1});
-  f("small", Small{}, Cost{10, 0.043, 1.3});
-  f("split_k", SplitK{}, Cost{10, 0.048, 0.1});
-  f("thin", Thin{}, Cost{10, 0.045, 1.1});
-  f("narrow", Narrow{}, Cost{10, 0.050, 0.9});
+  f("medium", Medium{}, Cost{14.7, 0.0419, 0.68, 1.21});
+  f("small", Small{}, Cost{12.1, 0.0529, 1.04, 1.19});
+  f("split_k", SplitK{}, Cost{11.5, 0.0578, 0.36, 1.17});
+  f("thin", Thin{}, Cost{11.8, 0.0478, 1.14, 1.75});
+  f("narrow", Narrow{}, Cost{12.7, 0.0689, 0.85, 1.13});
 }
 
 // [snippet sgemm]
 // The ways to compute a product, each with its modelled time.
 std::vector<tile::Way> ways_of(const tile::Gemm& g) {
+  const bool aligned = rows_aligned(g.B, g.ldb);
   if (g.N == 1) return {{"column", 0, skinny::prepare<skinny::Column>}};
   if (g.N <= 4) return {{"columns", 0, skinny::prepare<skinny::Columns>}};
-  if (g.M <= 8) return {{"rows", 0, skinny::prepare_rows}};
+  if (g.M <= (aligned ? 8 : 16)) return {{"rows", 0, skinny::prepare_rows}};
   const int sms = tile::machine::device().sms;
   std::vector<tile::Way> ways;
-  const auto add = [&]<class C>(const char* name, C, const Cost& cost, double splits,
-                                tile::Prepare prepare, double repacked = 0) {
-    const double tiles = double(tile::ceil_div(g.M, C::BM)) * tile::ceil_div(g.N, C::BN);
-    const double us = modelled(cost, tiles * C::BM * C::BN * g.K, tiles * splits, repacked);
-    ways.push_back({name, us, prepare});
+  const auto add = [&]<class C>(const char* name, C, const Cost& cost,
+                                const tile::TileScheduler& s, tile::Prepare prepare) {
+    const double fmas = double(s.tiles()) * C::BM * C::BN * g.K;
+    ways.push_back({name, modelled(cost, fmas, s.blocks, aligned), prepare});
   };
-  // splits of a block tile, on average
-  const auto splits = [](const auto& s) { return double(s.blocks) / s.tiles(); };
   using Large = large::Swapped;
-  add("large", Large{}, {25, 0.0353, 1.0}, splits(tile::stream_k<Large>(g.M, g.N, g.K, sms)),
-      large::prepare<Large>, double(g.K) * (g.M + (rows_aligned(g.B, g.ldb) ? 0.0 : g.N)));
+  add("large", Large{}, {30.4, 0.0365, 1.00, 1.06}, tile::stream_k<Large>(g.M, g.N, g.K, sms),
+      large::prepare<Large>);
   for_each_config([&]<class C>(const char* name, C config, const Cost& cost) {
-    const double of_tile = splits(schedule<C>(g.M, g.N, g.K, sms));
-    if (!C::SPLIT_K || of_tile >= 8)  // fewer are not worth a second kernel
-      add(name, config, cost, of_tile, prepare<C>);
+    const tile::TileScheduler s = schedule<C>(g.M, g.N, g.K, sms);
+    if (!C::SPLIT_K || s.blocks >= 8 * s.tiles())  // fewer are not worth a second kernel
+      add(name, config, cost, s, prepare<C>);
   });
-  using Rows = skinny::Rows<16>;
-  add("rows", Rows{}, {7, 0.13, 1.0}, skinny::split_for<Rows>(g.M, g.N, g.K, sms).splits,
-      skinny::prepare_rows);
   return ways;
 }
 
@@ -482,7 +478,7 @@ TEST_CASE("sgemm prepares what it chooses, by shape alone where that decides") {
     return true;
   };
   CHECK(prepared((large::Bound<large::Swapped>*)nullptr, 2560, 2560, 2560));
-  CHECK(prepared((Bound<Medium>*)nullptr, 1350, 1350, 1350));
+  CHECK(prepared((Bound<Medium>*)nullptr, 1024, 1024, 1024));
   CHECK(prepared((Bound<Small>*)nullptr, 513, 513, 513));
   CHECK(prepared((Bound<SplitK>*)nullptr, 128, 128, 16384));
   CHECK(prepared((Bound<Thin>*)nullptr, 24, 4096, 4096));
