@@ -32,6 +32,9 @@ Extension extension_of(const Sweep& sweep);
 
 // The rest is for the model's program; `record` is the reference GPU's, or null.
 
+/// Facts of the times that `--ways` recorded: each, and how much slower than the fastest way the chosen one is.
+void add_ways_facts(Facts& facts, const Sweep& sweep, const std::string& csv);
+
 /// A row for each problem: cubes first, from the smallest to the largest.
 Table table_of_sweep(const Sweep& sweep, const Record* record);
 /// Which problems are won, which are lost to the stronger cuBLAS, and which are ties: a row each.

@@ -2,9 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
 
 #include "chapters/19-shapes/sweep.hpp"
 #include "common/bench/run.hpp"
+#include "common/bench/text.hpp"
 #include "common/report/findings.hpp"
 #include "common/report/options.hpp"
 
@@ -144,6 +148,45 @@ void add_sweep_facts(Facts& facts, const Sweep& sweep, const Record* record) {
   give("seconds", number_at(record, "/sweep/seconds").value_or(0));
 }
 
+void add_ways_facts(Facts& facts, const Sweep& sweep, const std::string& csv) {
+  struct Timed {
+    double chosen = 0, fastest = HUGE_VAL;
+    int ways = 0;
+  };
+  std::map<std::string, Timed> timed;
+  for (const Row& row : rows_of(csv, "ways.csv")) {
+    const auto extent = [&](const char* column) { return int(row.number(column)); };
+    const Case c{extent("M"), extent("N"), extent("K")};
+    Timed& problem = timed[key_of(c.problem())];
+    const double us = row.number("us");
+    add_measured(facts, fmt::format("ways.{}.{}", key_of(c.problem()), row.text("way")), us,
+                 1);
+    problem.fastest = std::min(problem.fastest, us), ++problem.ways;
+    if (row.text("way") == sweep.choice(Product{c.problem(), 1, nullptr, nullptr, 0, nullptr}))
+      problem.chosen = us;
+  }
+  std::vector<double> regrets;
+  for (const auto& [name, problem] : timed)
+    if (problem.ways > 1 && problem.chosen > 0)
+      regrets.push_back(problem.chosen / problem.fastest);
+  const auto give = [&](const char* key, auto number, int decimals) {
+    add_measured(facts, key, regrets.empty() ? std::nullopt : std::optional(double(number())),
+                 decimals);
+  };
+  give(
+      "ways.problems", [&] { return regrets.size(); }, 0);
+  give(
+      "ways.best", [&] { return std::ranges::count(regrets, 1.0); }, 0);
+  give(
+      "ways.mean_regret",
+      [&] {
+        return std::accumulate(regrets.begin(), regrets.end(), 0.0) / double(regrets.size());
+      },
+      3);
+  give(
+      "ways.greatest_regret", [&] { return std::ranges::max(regrets); }, 3);
+}
+
 std::string plot_of_sweep(const Sweep& sweep, const Record* record) {
   std::string text;
   for (const Case& c : cubes_first(sweep)) {
@@ -162,17 +205,20 @@ Extension extension_of(const Sweep& sweep) {
     const std::vector<Record> records = load_records(chapter_directory(), RecordKind::sweep);
     const Record* const record = first_of(records);
     add_sweep_facts(report.facts, sweep, record);
+    const auto ways = chapter_directory() / "measured/nvidia-h200-ways.csv";
+    if (std::filesystem::exists(ways)) add_ways_facts(report.facts, sweep, read_whole(ways));
     report.tables.push_back(table_of_sweep(sweep, record));
     report.tables.push_back(table_of_verdicts(sweep, record));
     report.files.emplace_back("sweep.tsv", plot_of_sweep(sweep, record));
   };
-  return {
-      .flags = {{"--sweep", "time " + sweep.kernel.name + " over many problems (GPU)", {}},
-                {"--ways", "time each way that " + sweep.kernel.name + " chooses among (GPU)", {}}},
-      .report = report,
-      .step = "sweep",
-      .dispatcher = sweep.kernel,
-      .choice = sweep.choice};
+  return {.flags = {{"--sweep", "time " + sweep.kernel.name + " over many problems (GPU)", {}},
+                    {"--ways",
+                     "time each way that " + sweep.kernel.name + " chooses among (GPU)",
+                     {}}},
+          .report = report,
+          .step = "sweep",
+          .dispatcher = sweep.kernel,
+          .choice = sweep.choice};
 }
 
 }  // namespace tile
