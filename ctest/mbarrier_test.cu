@@ -1,6 +1,7 @@
 // Tests of mbarriers, TMA copies, proxy fences and setmaxnreg on the SIMT model: the mistakes that it finds, and the
 // correct kernels that it accepts. Tensor maps and their boxes are in ctest/tma_test.cu.
 
+#include "common/cuda/ptx.hpp"
 #include "common/cuda/ptx_bulk.hpp"
 #include "ctest/model_tests.hpp"
 
@@ -44,6 +45,38 @@ __global__ void exchange(float* out, int times, Exchange how) {
       ptx::mbarrier_arrive(&taken);
     }
   }
+}
+
+enum class Passed { copies_noinc, copies_plain, stores_noinc };
+
+// The first warp copies or stores words, and arrives as soon as its copies have landed, or at once.
+__global__ void pass(const float* in, float* out, Passed how) {
+  __shared__ float words[32];
+  __shared__ std::uint64_t filled;
+  if (threadIdx.x == 0) ptx::mbarrier_init(&filled, 32);
+  __syncthreads();  // the mbarrier is initialised for all
+  if (threadIdx.x < 32) {
+    if (how == Passed::stores_noinc)
+      words[threadIdx.x] = in[threadIdx.x];
+    else
+      ptx::cp_async_ca<4>(&words[threadIdx.x], &in[threadIdx.x], threadIdx.x < 31);
+    if (how == Passed::copies_plain)
+      ptx::mbarrier_arrive(&filled);
+    else
+      ptx::cp_async_mbarrier_arrive_noinc(&filled);
+  } else {
+    ptx::mbarrier_wait_parity(&filled, 0);
+    out[threadIdx.x % 32] = words[63 - threadIdx.x];
+  }
+}
+
+TEST_CASE("an mbarrier that copies arrive at orders them alone") {
+  auto in = tile::array<float>("in", 32), out = tile::array<float>("out", 32);
+  CHECK(says(said_of(pass, 1, 64, in, out, Passed::copies_noinc), ""));
+  CHECK(out.host()[0] == 0);  // instead of the last word
+  CHECK(out.host()[1] == 30);
+  CHECK(says(said_of(pass, 1, 64, in, out, Passed::copies_plain), "race: pass"));
+  CHECK(says(said_of(pass, 1, 64, in, out, Passed::stores_noinc), "race: pass"));
 }
 
 TEST_CASE("a thread that waits for a phase sees what was done before its arrivals") {

@@ -11,8 +11,20 @@ namespace tile::ptx {
 // PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy".
 
 /// cp.async.ca: starts a copy of 4, 8 or 16 bytes from global memory, through L1, to shared
-/// memory. Both addresses are multiples of BYTES. The data is visible to this thread after
-/// cp_async_wait_group, and to the other threads after a barrier that follows it.
+/// memory, or writes zeros instead of what is not `inside`. Both addresses are multiples of
+/// BYTES. The data is visible to this thread after cp_async_wait_group, and to the other threads
+/// after a barrier that follows it.
+template <int BYTES>
+__device__ __forceinline__ void cp_async_ca(void* shared, const void* global, bool inside) {
+#if TILE_ON_GPU
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(
+                   unsigned(__cvta_generic_to_shared(shared))),
+               "l"(global), "n"(BYTES), "r"(inside ? BYTES : 0)
+               : "memory");
+#else
+  simt::device::async_copy(shared, global, BYTES, inside ? 0 : BYTES);
+#endif
+}
 template <int BYTES>
 __device__ __forceinline__ void cp_async_ca(void* shared, const void* global) {
   static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "cp.async copies 4, 8 or 16 bytes");

@@ -49,6 +49,16 @@ __device__ __forceinline__ void mbarrier_arrive(std::uint64_t* mbarrier) {
       : "memory");
 }
 
+/// cp.async.mbarrier.arrive.noinc: one arrival as soon as all cp.async copies that this thread has
+/// started have landed. Only they are visible to a thread that sees the phase complete. PTX ISA,
+/// "cp.async.mbarrier.arrive".
+__device__ __forceinline__ void cp_async_mbarrier_arrive_noinc(std::uint64_t* mbarrier) {
+  TILE_HOPPER_INSTRUCTION(
+      simt::device::mbarrier_arrive_after_copies(mbarrier),
+      "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(mbarrier))
+      : "memory");
+}
+
 // [snippet phases]
 /// mbarrier.arrive.expect_tx: expects `bytes` in the current phase, then arrives. PTX ISA,
 /// "mbarrier.arrive".

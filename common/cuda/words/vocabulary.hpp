@@ -221,6 +221,8 @@ void arrive_at_named_barrier(int number, int threads);
 void mbarrier_init(void* mbarrier, std::uint32_t count);
 /// Expects `bytes` in the current phase, then arrives once.
 void mbarrier_arrive(void* mbarrier, std::uint32_t bytes);
+/// Arrives once as soon as the thread's asynchronous copies so far have landed; they become a group of their own.
+void mbarrier_arrive_after_copies(void* mbarrier);
 bool mbarrier_try_wait(void* mbarrier, std::uint32_t parity);
 void fence_mbarrier_init();
 void fence_proxy_async(bool global_as_well);

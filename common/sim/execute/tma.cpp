@@ -332,8 +332,9 @@ void mbarrier_init(void* mbarrier, std::uint32_t count) {
   m.init_pc = call.pc;
 }
 
-void mbarrier_arrive(void* mbarrier, std::uint32_t bytes) {
-  const Call call(__builtin_return_address(0));
+namespace {
+
+void arrive(const Call& call, void* mbarrier, std::uint32_t bytes, bool after_copies) {
   const auto address = reinterpret_cast<Address>(mbarrier);
   Worker& w = call.w;
   constexpr auto verb = "arrives at";
@@ -348,10 +349,26 @@ void mbarrier_arrive(void* mbarrier, std::uint32_t bytes) {
   m.bytes += bytes;
   if (m.missing == 0)
     refuse(fmt::format(": phase {} has all its {} arrivals and lacks only {} bytes", m.phase, m.count, m.bytes));
-  if (w.traced) m.arrived = order::joined(m.arrived, call.order.arriving(call.lane.linear, !remote));
+  if (w.traced)
+    m.arrived = order::joined(
+        m.arrived, after_copies ? call.order.landed(call.lane.linear) : call.order.arriving(call.lane.linear, !remote));
   --m.missing;
   if (m.missing == 0 && m.bytes < 0) refuse(too_many_bytes(m));
   end_phase(w, owner, m);
+}
+
+}  // namespace
+
+void mbarrier_arrive(void* mbarrier, std::uint32_t bytes) {
+  arrive(Call(__builtin_return_address(0)), mbarrier, bytes, false);
+}
+
+// The copies land at once: only what follows from the mbarrier is ordered after them.
+void mbarrier_arrive_after_copies(void* mbarrier) {
+  const Call call(__builtin_return_address(0));
+  call.order.commit(call.lane.linear, order::copies_of);
+  deliver_copies(call.lane, call.order.clock(call.lane.linear).group(order::copies_of));
+  arrive(call, mbarrier, 0, true);
 }
 
 bool mbarrier_try_wait(void* mbarrier, std::uint32_t parity) {

@@ -168,6 +168,15 @@ void BlockOrder::wait_for_groups(int thread, std::uint32_t kind, Epoch pending, 
   if (!reads_only) raise(c.over[kind_of(kind)]);
 }
 
+News BlockOrder::landed(int thread) {
+  ThreadClock& c = clock(thread);
+  const auto over = c.over;
+  wait_for_groups(thread, copies_of, 0);
+  News copies{joined(nullptr, over_for({thread})), nullptr, nullptr};
+  c.over = over;
+  return copies;
+}
+
 News BlockOrder::phase_over(std::uint32_t mbarrier, Epoch phase) {
   use(mbarrier_of);
   return {joined(nullptr, View{serial_, 0, {}, {{mbarrier_of + mbarrier, next_epoch(phase)}}}), nullptr, nullptr};

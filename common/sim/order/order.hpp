@@ -158,6 +158,8 @@ class BlockOrder {
   void commit(int thread, std::uint32_t kind);
   /// Waits until at most `pending` of these groups are in flight, or have yet to read their source.
   void wait_for_groups(int thread, std::uint32_t kind, Epoch pending, bool reads_only = false);
+  /// That the copies of a thread's groups before the current one have landed, for other threads to learn.
+  News landed(int thread);
   /// What a thread learns when it finds that an mbarrier has completed its phases up to this one.
   News phase_over(std::uint32_t mbarrier, Epoch phase);
 
