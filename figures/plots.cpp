@@ -94,12 +94,6 @@ std::vector<Measured> fastest_of_each(const std::vector<Measured>& all, const st
   return fastest;
 }
 
-// The ratio to cuBLAS; where that of all pairs flatters, of the calls that began a round.
-double fair_ratio(const Record& run) {
-  const auto places = by_place(run, "cublasGemmEx");
-  return places && places->flatters() ? places->first_ratio : run["ratio"].get<double>();
-}
-
 }  // namespace
 
 void gather_ladder(const fs::path& chapters, const std::string& last, const fs::path& out) {
@@ -114,7 +108,7 @@ void gather_ladder(const fs::path& chapters, const std::string& last, const fs::
   for (const Measured& m : fastest_of_each(all, last))
     if (shown.contains(m.chapter))
       text += fmt::format("\"{} {}\"\t{:.4f}\t{:.1f}%\t{}\n", m.chapter, m.kernel, m.run["tflops"].get<double>(),
-                          100 * fair_ratio(m.run), m.chapter == last ? 1 : 0);
+                          100 * m.run["ratio"].get<double>(), m.chapter == last ? 1 : 0);
   if (cublas > 0) text += fmt::format("\"cuBLAS\"\t{:.4f}\t100%\t0\n", cublas);
   write_text(out, text.empty() ? "\"not yet measured\"\t0.001\t-\t0\n" : text);
 }
@@ -157,18 +151,14 @@ void print_results(const fs::path& chapters) {
   if (all.empty()) return fmt::print("Not yet measured.\n");
   fmt::print("| chapter | kernel | ms | TFLOP/s | × cuBLAS (10–90%) | × the stronger cuBLAS (10–90%) |\n");
   fmt::print("|---|---|---:|---:|---|---|\n");
-  bool some_flatter = false;
-  const auto ratio = [&](const Record& run, const std::string& side, const std::optional<ByPlace>& places) {
+  const auto ratio = [](const Record& run, const std::string& side) {
     const auto part = [&](const char* key) { return run[side + key].get<double>(); };
-    const bool flatters = places && places->flatters();
-    some_flatter = some_flatter || flatters;
-    return fmt::format(" {:.3f} ({:.3f}–{:.3f}){} |", part("ratio"), part("ratio_low"), part("ratio_high"),
-                       flatters ? fmt::format("; first {:.3f}", places->first_ratio) : "");
+    return fmt::format(" {:.3f} ({:.3f}–{:.3f}) |", part("ratio"), part("ratio_low"), part("ratio_high"));
   };
   for (const auto& [chapter, kernel, run, record] : all)
     fmt::print("| {} | {} | {:.2f} | {} |{}{}\n", chapter, kernel, run["median_ms"].get<double>(),
-               format_number(run["tflops"].get<double>()), ratio(run, "", by_place(run, "cublasGemmEx")),
-               run.contains("stronger_ratio") ? ratio(run, "stronger_", by_place(run, stronger_of(run))) : " |");
+               format_number(run["tflops"].get<double>()), ratio(run, ""),
+               run.contains("stronger_ratio") ? ratio(run, "stronger_") : " |");
   std::vector<std::string> types;  // in the order in which they come
   std::map<std::string, double> cublas, lt;
   std::set<std::string> dates;
@@ -194,11 +184,6 @@ void print_results(const fs::path& chapters) {
   fmt::print("\nM = N = K = {}, one {}, {}, driver {}, CUDA {}; medians of {} interleaved repetitions.\n", ladder_size,
              record["gpu"].get<std::string>(), from_to(dates), record["driver"].get<std::string>(),
              record["cuda"].get<std::string>(), from_to(repetitions));
-  if (some_flatter)
-    fmt::print(
-        "\nFirst: cuBLAS took over one percent longer right after this kernel than at the start of an iteration. The "
-        "ratio is "
-        "over calls at the start of one.\n");
 }
 
 }  // namespace tile::figures

@@ -1,10 +1,9 @@
 // Tile by Tile, chapter 19: a tile for every shape.
 //
-// Question: chapter 18's kernel needs large squares. What does a library need for all other
-// shapes? Idea: smaller block tiles, whose producers copy word by word, so that they transpose A
-// on its way and matrices may begin anywhere; K split evenly where there are few block tiles;
-// and a cost model of five lines that chooses.
-// Previous chapter: 18, whose kernel computes large products. A row or a column: chapter 20.
+// Question: chapter 18's kernel needs large squares. What does a library need for other shapes?
+// Idea: smaller block tiles without a pre-pass: TMA copies A as it lies, or words are transposed
+// on their way, and rows may begin anywhere; K split evenly where block tiles are few; a cost
+// model that chooses. Chapter 18 computes large products, chapter 20 a row or a column.
 //
 // Build, run, verify:   ./tile run 19      ctest --preset model -R chapter19
 #include <cmath>
@@ -46,13 +45,10 @@ struct Config {
       PRODUCERS;
   static constexpr int WORDS_A = BK * BM, WORDS_B = BK * BN, STAGE_WORDS = WORDS_A + WORDS_B;
   static constexpr int STAGE_BYTES = STAGE_WORDS * 4, SMEM_BYTES = STAGES * STAGE_BYTES;
-  static_assert(BM % WM == 0 && BN % WN == 0 && WM % 16 == 0 && WN % 32 == 0,
-                "warp subtiles of 16 x 32 must cover a warp tile, and these a block tile");
-  static_assert(PRODUCERS % BN == 0 || BN == 2 * PRODUCERS,
-                "producers copy whole rows of B at once, or halves");
+  static_assert(BM % WM == 0 && BN % WN == 0 && WM % 16 == 0 && WN % 32 == 0);
+  static_assert(PRODUCERS % BN == 0 || BN == 2 * PRODUCERS, "whole rows of B, or halves");
   static_assert(STAGES >= 3 && STAGES <= 64, "a k-tile is copied while another is multiplied");
-  static_assert(CONSUMERS % 128 == 0 && PRODUCER_REGISTERS >= 24,
-                "four warps change their registers together: setmaxnreg would wait forever");
+  static_assert(CONSUMERS % 128 == 0 && PRODUCER_REGISTERS >= 24, "setmaxnreg's conditions");
   static_assert(BLOCKS * (SMEM_BYTES + 2048) <= 228 * 1024 && SMEM_BYTES > 48 * 1024,
                 "an SM has 228 KB of shared memory, and each block needs 2 KB besides");
 };
@@ -63,7 +59,7 @@ using Thin = Config<16, 256, 16, 64, 4, 3, 104>;    // for few rows: they share 
 using Narrow = Config<128, 32, 32, 32, 6, 3, 120>;  // for few columns: they share reads of A
 // [/snippet config]
 
-// [snippet maps]
+// [snippet words]
 // Where an element of a k-tile of A lies in its stage. TMA copies rows of 64 bytes as they lie,
 // with its swizzle of 64 bytes. Words are transposed; their rows are swizzled in groups of four,
 // as a warp copies eight k-steps at once.
@@ -72,9 +68,7 @@ constexpr __host__ __device__ int offset_in_As(int row, int k) {
   if (!ALIGNED) return k * C::BM + (row ^ k % 4 * 4);
   return int(tile::swizzled(tile::Swizzle::bytes64, unsigned(row * C::BK + k) * 4) / 4);
 }
-// [/snippet maps]
 
-// [snippet words]
 struct Matrix {
   const float* first;
   int rows, cols, ld;
@@ -94,7 +88,6 @@ __device__ __forceinline__ void copy_words(const Matrix& from, int row, int col,
   }
 }
 // [/snippet words]
-
 // [snippet signature]
 // ALIGNED: all rows of A and B begin at multiples of 16 bytes, so that TMA copies both; otherwise
 // all producers copy words. VECTORISED: whole tiles of C, and float4s.
@@ -121,7 +114,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   }
   __syncthreads();  // the mbarriers are initialised
   // [/snippet signature]
-
   // [snippet producer]
   if (threadIdx.x >= CONSUMERS) {
     ptx::setmaxnreg_dec<Config::PRODUCER_REGISTERS>();
@@ -134,10 +126,10 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       float *As = stages + stage * Config::STAGE_WORDS, *Bs = As + Config::WORDS_A;
       if constexpr (ALIGNED) {
         ptx::mbarrier_arrive_expect_tx(&full[stage], Config::STAGE_BYTES);
-        ptx::cp_async_bulk_tensor(As, mapA, k_tile * BK, tile.row * BM,  //@ load-A store-As
-                                  &full[stage]);
-        ptx::cp_async_bulk_tensor(Bs, mapB, tile.col * BN, k_tile * BK,  //@ load-B store-Bs
-                                  &full[stage]);
+        ptx::cp_async_bulk_tensor(  //@ load-A store-As
+            As, mapA, k_tile * BK, tile.row * BM, &full[stage]);
+        ptx::cp_async_bulk_tensor(  //@ load-B store-Bs
+            Bs, mapB, tile.col * BN, k_tile * BK, &full[stage]);
       } else {
         const int row = thread / 8, k = thread % 8;  // of the first word of A
         copy_words<BM, BK, 16, 8, 16, 8 * BM>(A, tile.row * BM + row, k_tile * BK + k,
@@ -161,7 +153,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     return;
   }
   // [/snippet producer]
-
   // [snippet operands]
   ptx::setmaxnreg_inc<Config::CONSUMER_REGISTERS>();
   const auto [warpRow, warpCol] = tile::warp_tile_of<Config>(int(threadIdx.x));
@@ -169,9 +160,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   float regM[2][ROWS], regN[2][COLS];  // operands of a k-step and of the next (chapter 13)
   float4 chunks[ROWS];                 // ALIGNED: four k-steps of each row of A
   const auto address = [&](int word) { return reinterpret_cast<const char*>(stages + word); };
-  // Of words, where k-steps 4n to 4n + 3 begin differs; of chunks, where the first two and the
-  // others begin.
-  const char* firstA[4];
+  const char* firstA[4];  // of k-steps n, n + 4, ...; ALIGNED: of chunks 0 and 1, 2 and 3
 #pragma unroll
   for (int n = 0; n < 4; ++n)
     firstA[n] =
@@ -194,18 +183,16 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
           reinterpret_cast<const float*>(firstA[dotIdx % 4] + offset) + dotIdx * BM, Bs,
           regM[dotIdx % 2], regN[dotIdx % 2]);
   };
-  // Loads four k-steps of A in rows.
+  // Loads a chunk of each row, whose number TMA XORs with that of a pair of rows.
   const auto load_chunks = [&](int offset, int dotIdx) {
 #pragma unroll
     for (int i = 0; i < ROWS; ++i) {
-      const int chunk =
-          dotIdx / 4 ^ i % 4 / 2;  // TMA XORs its number with that of a pair of rows
+      const int chunk = dotIdx / 4 ^ i % 4 / 2;
       chunks[i] = *reinterpret_cast<const float4*>(  //@ load-chunks
           firstA[chunk / 2] + offset + 4 * (tile::row_of(i) * BK + chunk % 2 * 4));
     }
   };
   // [/snippet operands]
-
   // [snippet main-loop]
   int offset = 0;                               // of the stage, in bytes
   std::uint64_t *landed = full, *read = empty;  // its mbarriers
@@ -244,7 +231,6 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       }
     }
     // [/snippet main-loop]
-
     // [snippet fixup]
     // With SPLIT_K the second kernel adds; else the block that begins this block tile.
     if (Config::SPLIT_K ? scheduler.split_tiles > 0 : work.k_begin > 0) {
@@ -381,21 +367,18 @@ std::unique_ptr<tile::BoundKernel> prepare(const tile::Product& product) {
 // [/snippet launch]
 
 // [snippet model]
-// The cost model, in us: the work, scaled up where blocks are too few to keep all SMs busy. The
-// constants are fitted to ways.csv.
+// The cost model, in us: the work, scaled up where blocks are too few to keep all SMs busy.
 struct Cost {
   double fixed;      // to start and to end
   double per_fma;    // in millionths, also of those outside C
   double busy;       // blocks per SM that keep it busy
   double unaligned;  // factor where rows of A or B are not aligned
 };
-
 double modelled(const Cost& cost, double fmas, double blocks, bool aligned) {
   const double idle = cost.busy * tile::machine::device().sms / blocks;
   return cost.fixed +
          cost.per_fma * 1e-6 * fmas * std::max(1.0, idle) * (aligned ? 1 : cost.unaligned);
 }
-// [/snippet model]
 
 // Calls f(name, configuration, cost) for every kernel of this chapter.
 template <class F>
@@ -406,6 +389,7 @@ void for_each_config(F&& f) {
   f("thin", Thin{}, Cost{11.5, 0.0461, 1.15, 1.32});
   f("narrow", Narrow{}, Cost{11.0, 0.0445, 1.07, 1.26});
 }
+// [/snippet model]
 
 // [snippet sgemm]
 // The ways to compute a product, each with its modelled time.
@@ -434,13 +418,13 @@ std::vector<tile::Way> ways_of(const tile::Gemm& g) {
   return ways;
 }
 
-std::string choice(const tile::Product& product) {
-  return std::ranges::min(ways_of(tile::gemm_of(product)), {}, &tile::Way::us).name;
+tile::Way best_of(const tile::Product& product) {
+  return std::ranges::min(ways_of(tile::gemm_of(product)), {}, &tile::Way::us);
 }
+std::string choice(const tile::Product& product) { return best_of(product).name; }
 std::unique_ptr<tile::BoundKernel> prepare_sgemm(const tile::Product& product) {
   tile::require_valid(tile::gemm_of(product));
-  return std::ranges::min(ways_of(tile::gemm_of(product)), {}, &tile::Way::us)
-      .prepare(product);
+  return best_of(product).prepare(product);
 }
 // C = alpha A B + beta C, row-major, of any extents and leading dimensions, wherever matrices
 // begin. To compute it again, keep what prepare_sgemm returns.
@@ -478,15 +462,6 @@ TILE_CHAPTER(.number = 19, .title = "A tile for every shape",
 
 TILE_GEMM_TESTS(kernels())
 
-TEST_CASE("each word of a k-tile of A is copied once, to a place of its own") {
-  for_each_config([]<class C>(const char*, C, const Cost&) {
-    CHECK(tile::covers_once(1, C::WORDS_A, C::PRODUCERS, [](int thread, auto take) {
-            for (int n = 0; n < C::BM / 8; ++n)
-              take(0, offset_in_As<C, false>(thread / 8 + n / 2 * 16, thread % 8 + n % 2 * 8));
-          }) == "");
-  });
-}
-
 TEST_CASE("split evenly, each block has a part of one block tile") {
   for (const int K : {1, 100, 16384})
     for (const int M : {1, 200, 1500}) {
@@ -500,12 +475,10 @@ TEST_CASE("split evenly, each block has a part of one block tile") {
 TEST_CASE("sgemm prepares what it chooses, by shape alone where that decides") {
   const auto prepared = []<class Expected>(Expected*, int M, int N, int K) {
     alignas(16) static float x[8];
-    for (const int off : {0, 1}) {
+    return std::ranges::all_of(std::array{0, 1}, [&](int off) {
       const tile::Gemm g{M, N, K, 1, x + off, K + off, x + off, N + off, 0, x + off, N + off};
-      const auto kernel = prepare_sgemm(tile::product_of(g));
-      if (dynamic_cast<Expected*>(kernel.get()) == nullptr) return false;
-    }
-    return true;
+      return dynamic_cast<Expected*>(prepare_sgemm(tile::product_of(g)).get()) != nullptr;
+    });
   };
   CHECK(prepared((large::Bound<large::Swapped>*)nullptr, 2560, 2560, 2560));
   CHECK(prepared((Bound<Medium>*)nullptr, 1024, 1024, 1024));
@@ -519,17 +492,16 @@ TEST_CASE("sgemm prepares what it chooses, by shape alone where that decides") {
 }
 
 #if TILE_ON_MODEL
-TEST_CASE("B is copied by TMA where it may be, and C is stored as float4s" *
+TEST_CASE("TMA copies aligned rows, and whole tiles of C are stored as float4s" *
           doctest::test_suite("model")) {
-  const auto launched = [](int M, int N, int offset) {
+  const auto launches = [](auto* kernel, int M, int N, int offset) {
     const tile::Case c{M, N, 16, 1, 0, 0, tile::Fill::integers, 1, offset};
-    return tile::launched(kernels()[1], c).function;
+    return tile::launched(kernels()[1], c).function == reinterpret_cast<const void*>(kernel);
   };
-  const auto address = [](auto* kernel) { return reinterpret_cast<const void*>(kernel); };
-  CHECK(launched(64, 64, 4) == address(sgemm_any<Small, true, true>));
-  CHECK(launched(65, 64, 0) == address(sgemm_any<Small, true, false>));
-  CHECK(launched(64, 62, 0) == address(sgemm_any<Small, false, false>));
-  CHECK(launched(64, 64, 1) == address(sgemm_any<Small, false, false>));
+  CHECK(launches(sgemm_any<Small, true, true>, 64, 64, 4));
+  CHECK(launches(sgemm_any<Small, true, false>, 65, 64, 0));
+  CHECK(launches(sgemm_any<Small, false, false>, 64, 62, 0));
+  CHECK(launches(sgemm_any<Small, false, false>, 64, 64, 1));
 }
 
 TEST_CASE("partials are ordered, and loads of operands have no bank conflict" *
@@ -537,10 +509,10 @@ TEST_CASE("partials are ordered, and loads of operands have no bank conflict" *
   const simt::Counts run =
       tile::traced_run(kernels()[1], {64, 64, 16 * 25, 1, 2, 0, tile::Fill::integers});
   CHECK(run.grid.x == 4);
-  std::uint64_t requests = 0;  // a store and a load of three partials
+  std::uint64_t requests = 0;
   for (const simt::Site& site : run.sites)
     requests += site.array == "partials" ? site.requests : 0;
-  CHECK(requests == 2 * 3 * 64 * 64 / 4 / 32);
+  CHECK(requests == 2 * 3 * 64 * 64 / 4 / 32);  // a store and a load of three partials
   CHECK(tile::bank_conflict(run, "load-operands") == "");
   CHECK(tile::bank_conflict(run, "load-chunks") == "");
   CHECK_NOTHROW(tile::traced_run(kernels()[2], {64, 64, 16 * 17}));  // in four splits
