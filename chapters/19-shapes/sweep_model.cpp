@@ -205,7 +205,7 @@ Extension extension_of(const Sweep& sweep) {
     const std::vector<Record> records = load_records(chapter_directory(), RecordKind::sweep);
     const Record* const record = first_of(records);
     add_sweep_facts(report.facts, sweep, record);
-    const auto ways = chapter_directory() / "measured/nvidia-h200-ways.csv";
+    const auto ways = chapter_directory() / "measured/nvidia-h200/ways.csv";
     if (std::filesystem::exists(ways)) add_ways_facts(report.facts, sweep, read_whole(ways));
     report.tables.push_back(table_of_sweep(sweep, record));
     report.tables.push_back(table_of_verdicts(sweep, record));
