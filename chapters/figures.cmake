@@ -106,7 +106,7 @@ tile_comparison(stalls-18 stalls 16/specialized 18/straight 18/swapped)
 tile_ladder()
 
 set(number 19)
-tile_figure(banks-small-load-As banks small load-As)
+tile_figure(banks-small-load-chunks banks small load-chunks)
 foreach(half 1 2)
   tile_plot(squares-19-${half} sweep sweep.tsv squares ${half})
   tile_plot(others-19-${half} sweep sweep.tsv others ${half})
