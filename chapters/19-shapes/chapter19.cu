@@ -1,8 +1,8 @@
 // Tile by Tile, chapter 19: a tile for every shape.
 //
-// Question: chapter 18's kernel needs large squares. What does a library need for other shapes?
-// Idea: smaller block tiles without a pre-pass: TMA copies A as it lies, or words are transposed
-// on their way, and rows may begin anywhere; K split evenly where block tiles are few; a cost
+// Question: chapter 18's kernel needs large squares. What does a library need for others?
+// Idea: smaller block tiles without a pre-pass: TMA copies A as it lies, or words go
+// transposed, and rows may begin anywhere; K split evenly where block tiles are few; a cost
 // model that chooses. Chapter 18 computes large products, chapter 20 a row or a column.
 //
 // Build, run, verify:   ./tile run 19      ctest --preset model -R chapter19
@@ -60,9 +60,9 @@ using Narrow = Config<128, 32, 32, 32, 6, 3, 120>;  // for few columns: they sha
 // [/snippet config]
 
 // [snippet words]
-// Where an element of a k-tile of A lies in its stage. TMA copies rows of 64 bytes as they lie,
-// with its swizzle of 64 bytes. Words are transposed; their rows are swizzled in groups of four,
-// as a warp copies eight k-steps at once.
+// Where an element of a k-tile of A lies in its stage. TMA copies rows of 64 bytes as they
+// lie, with its swizzle of 64 bytes. Words are transposed; their rows are swizzled in groups of
+// four, as a warp copies eight k-steps at once.
 template <class C, bool ALIGNED>
 constexpr __host__ __device__ int offset_in_As(int row, int k) {
   if (!ALIGNED) return k * C::BM + (row ^ k % 4 * 4);
@@ -74,7 +74,7 @@ struct Matrix {
   int rows, cols, ld;
 };
 // Starts a thread's part of a copy of ROWS x COLS words: the one at (row, col), and those DOWN
-// rows or RIGHT columns further, which go TO_DOWN or TO_RIGHT words further. Outside are zeros.
+// rows or RIGHT columns further, which go TO_DOWN or TO_RIGHT words further. Outside: zeros.
 template <int ROWS, int COLS, int DOWN, int RIGHT, int TO_DOWN, int TO_RIGHT>
 __device__ __forceinline__ void copy_words(const Matrix& from, int row, int col, float* to) {
   const float* word = from.first + std::size_t(row) * from.ld + col;
@@ -89,7 +89,7 @@ __device__ __forceinline__ void copy_words(const Matrix& from, int row, int col,
 }
 // [/snippet words]
 // [snippet signature]
-// ALIGNED: all rows of A and B begin at multiples of 16 bytes, so that TMA copies both; otherwise
+// ALIGNED: all rows of A and B begin at multiples of 16 bytes, so TMA copies both; otherwise
 // all producers copy words. VECTORISED: whole tiles of C, and float4s.
 template <class Config, bool ALIGNED, bool VECTORISED>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
