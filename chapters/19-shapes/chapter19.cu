@@ -61,8 +61,8 @@ using Narrow = Config<128, 32, 32, 32, 6, 3, 120>;  // for few columns: they sha
 
 // [snippet words]
 // Where an element of a k-tile of A lies in its stage. TMA copies rows of 64 bytes as they
-// lie, with its swizzle of 64 bytes. Words are transposed; their rows are swizzled in groups of
-// four, as a warp copies eight k-steps at once.
+// lie, with its swizzle of 64 bytes. Words are transposed; their rows are swizzled by groups
+// of four, as a warp copies eight k-steps at once.
 template <class C, bool ALIGNED>
 constexpr __host__ __device__ int offset_in_As(int row, int k) {
   if (!ALIGNED) return k * C::BM + (row ^ k % 4 * 4);
