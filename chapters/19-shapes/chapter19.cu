@@ -28,44 +28,48 @@ namespace ptx = tile::ptx;
 
 // [snippet config]
 template <int BM_, int BN_, int WM_, int WN_, int STAGES_, int BLOCKS_,
-          int CONSUMER_REGISTERS_, bool SPLIT_K_ = false>
+          int CONSUMER_REGISTERS_, int SLICES_ = 1>
 struct Config {
   static constexpr int BM = BM_, BN = BN_, BK = 16, WM = WM_, WN = WN_;  // block and warp tile
-  static constexpr int STAGES = STAGES_;     // k-tiles in shared memory
-  static constexpr int BLOCKS = BLOCKS_;     // resident blocks per SM
-  static constexpr bool SPLIT_K = SPLIT_K_;  // evenly; a second kernel adds the partials
-  static constexpr int GROUP_ROWS = 8, MAX_SPLITS = BM == 64 ? 16 : 8;  // see chapter 17
-  static constexpr int MIN_K_TILES = SPLIT_K ? 4 : BM * BN > 4096 ? 8 : 6;
-  static constexpr int ROWS = WM / 4, COLS = WN / 8;         // accumulators of a thread
-  static constexpr int CONSUMERS = BM * BN / (ROWS * COLS);  // threads
+  static constexpr int STAGES = STAGES_;  // k-tiles in shared memory
+  static constexpr int BLOCKS = BLOCKS_;  // resident blocks per SM
+  static constexpr int SLICES = SLICES_;  // which have every SLICES-th k-tile each
+  // Stream-K; with slices split-K: evenly, and a second kernel adds the partials.
+  static constexpr bool SPLIT_K = SLICES > 1;
+  static constexpr int GROUP_ROWS = 8, MIN_K_TILES = 8, MAX_SPLITS = BM == 64 ? 16 : 8;
+  static constexpr int ROWS = WM / 4, COLS = WN / 8;  // accumulators of a thread
+  static constexpr int SLICE_THREADS = BM * BN / (ROWS * COLS);
+  static constexpr int CONSUMERS = SLICES * SLICE_THREADS;
   static constexpr int PRODUCERS = 128, NUM_THREADS = CONSUMERS + PRODUCERS;
   static constexpr int CONSUMER_REGISTERS = CONSUMER_REGISTERS_;
   static constexpr int PRODUCER_REGISTERS =  // the rest of those that a block is launched with
       (65536 / BLOCKS / NUM_THREADS / 8 * 8 * NUM_THREADS - CONSUMERS * CONSUMER_REGISTERS) /
       PRODUCERS;
-  static constexpr int WORDS_A = BK * BM, WORDS_B = BK * BN, STAGE_WORDS = WORDS_A + WORDS_B;
-  static constexpr int STAGE_BYTES = STAGE_WORDS * 4, SMEM_BYTES = STAGES * STAGE_BYTES;
+  static constexpr int WORDS_A = BK * (BM + 8), WORDS_B = BK * BN,
+                       STAGE_WORDS = WORDS_A + WORDS_B;
+  static constexpr int STAGE_BYTES = STAGE_WORDS * 4, RING_BYTES = STAGES * STAGE_BYTES;
+  static constexpr int SMEM_BYTES = RING_BYTES + (SLICES - 1) * BM * BN * 4;
   static_assert(BM % WM == 0 && BN % WN == 0 && WM % 16 == 0 && WN % 32 == 0);
-  static_assert(PRODUCERS % BN == 0 || BN == 2 * PRODUCERS, "whole rows of B, or halves");
   static_assert(STAGES >= 3 && STAGES <= 64, "a k-tile is copied while another is multiplied");
+
   static_assert(CONSUMERS % 128 == 0 && PRODUCER_REGISTERS >= 24, "setmaxnreg's conditions");
   static_assert(BLOCKS * (SMEM_BYTES + 2048) <= 228 * 1024 && SMEM_BYTES > 48 * 1024,
                 "an SM has 228 KB of shared memory, and each block needs 2 KB besides");
 };
-using Medium = Config<64, 128, 32, 64, 8, 2, 160>;
-using Small = Config<64, 64, 32, 32, 8, 3, 112>;
-using SplitK = Config<64, 64, 32, 32, 8, 3, 112, true>;
-using Thin = Config<16, 256, 16, 64, 4, 3, 104>;    // for few rows: they share reads of B
-using Narrow = Config<128, 32, 32, 32, 6, 3, 120>;  // for few columns: they share reads of A
+using Medium = Config<64, 128, 32, 64, 8, 2, 176>;
+using Small = Config<64, 64, 32, 64, 8, 2, 184, 2>;
+using Tiny = Config<32, 32, 32, 32, 12, 3, 128, 4>;
+using Thin = Config<16, 256, 16, 64, 4, 3, 120>;    // for few rows: they share reads of B
+using Narrow = Config<128, 32, 32, 32, 6, 3, 128>;  // for few columns: they share reads of A
 // [/snippet config]
 
 // [snippet words]
 // Where an element of a k-tile of A lies in its stage. TMA copies rows of 64 bytes as they
-// lie, with its swizzle of 64 bytes. Words are transposed; their rows are swizzled by groups
-// of four, as a warp copies eight k-steps at once.
+// lie, with its swizzle of 64 bytes. Words are transposed; their rows are padded by four words,
+// as a warp copies eight k-steps at once.
 template <class C, bool ALIGNED>
 constexpr __host__ __device__ int offset_in_As(int row, int k) {
-  if (!ALIGNED) return k * C::BM + (row ^ k % 4 * 4);
+  if (!ALIGNED) return k * (C::BM + 4) + row;
   return int(tile::swizzled(tile::Swizzle::bytes64, unsigned(row * C::BK + k) * 4) / 4);
 }
 
@@ -73,19 +77,29 @@ struct Matrix {
   const float* first;
   int rows, cols, ld;
 };
-// Starts a thread's part of a copy of ROWS x COLS words: the one at (row, col), and those DOWN
-// rows or RIGHT columns further, which go TO_DOWN or TO_RIGHT words further. Outside: zeros.
+// Starts a thread's part of a copy of ROWS x COLS words, those from (row0, col0) on: the one
+// at (row, col) of them, and those DOWN rows or RIGHT columns further, which go TO_DOWN or
+// TO_RIGHT words further. What is outside the matrix is zero.
 template <int ROWS, int COLS, int DOWN, int RIGHT, int TO_DOWN, int TO_RIGHT>
-__device__ __forceinline__ void copy_words(const Matrix& from, int row, int col, float* to) {
-  const float* word = from.first + std::size_t(row) * from.ld + col;
+__device__ __forceinline__ void copy_words(const Matrix& from, int row0, int col0, int row,
+                                           int col, float* to) {
+  row += row0, col += col0;
+  const float* const word = from.first + std::size_t(row) * from.ld + col;
+  const auto copy = [&]<bool INSIDE>(std::bool_constant<INSIDE>) {
 #pragma unroll
-  for (int i = 0; i < ROWS; i += DOWN, word += std::size_t(DOWN) * from.ld) {
+    for (int i = 0; i < ROWS; i += DOWN) {
 #pragma unroll
-    for (int j = 0; j < COLS; j += RIGHT)
-      ptx::cp_async_ca<4>(  //@ load-word store-word
-          to + i / DOWN * TO_DOWN + j / RIGHT * TO_RIGHT, word + j,
-          row + i < from.rows && col + j < from.cols);
-  }
+      for (int j = 0; j < COLS; j += RIGHT)
+        ptx::cp_async_ca<4>(  //@ load-word store-word
+            to + i / DOWN * TO_DOWN + j / RIGHT * TO_RIGHT,
+            word + std::ptrdiff_t(i) * from.ld + j,
+            INSIDE || (row + i < from.rows && col + j < from.cols));
+    }
+  };
+  if (row0 + ROWS <= from.rows && col0 + COLS <= from.cols)
+    copy(std::true_type{});
+  else
+    copy(std::false_type{});
 }
 // [/snippet words]
 // [snippet signature]
@@ -101,14 +115,15 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
               int M, int N, float alpha, float beta, float* C, int ldc) {
   constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, STAGES = Config::STAGES,
                 ROWS = Config::ROWS, COLS = Config::COLS, CONSUMERS = Config::CONSUMERS,
-                PRODUCERS = Config::PRODUCERS;
+                PRODUCERS = Config::PRODUCERS, SLICES = Config::SLICES,
+                SLICE_THREADS = Config::SLICE_THREADS;
   // STAGES times: BK x BM of A, then BK x BN of B; the mbarriers have 1 KB, which aligns them
   extern __shared__ __align__(1024) float stages[];
   __shared__ std::uint64_t full[64], empty[64];
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < STAGES; ++stage) {
       ptx::mbarrier_init(&full[stage], ALIGNED ? 1 : PRODUCERS);
-      ptx::mbarrier_init(&empty[stage], CONSUMERS);
+      ptx::mbarrier_init(&empty[stage], SLICE_THREADS);
     }
     ptx::fence_mbarrier_init();
   }
@@ -125,18 +140,18 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       ptx::mbarrier_wait_parity(&empty[stage], parity);
       float *As = stages + stage * Config::STAGE_WORDS, *Bs = As + Config::WORDS_A;
       if constexpr (ALIGNED) {
-        ptx::mbarrier_arrive_expect_tx(&full[stage], Config::STAGE_BYTES);
+        ptx::mbarrier_arrive_expect_tx(&full[stage], BK * (BM + BN) * 4);
         ptx::cp_async_bulk_tensor(  //@ load-A store-As
             As, mapA, k_tile * BK, tile.row * BM, &full[stage]);
         ptx::cp_async_bulk_tensor(  //@ load-B store-Bs
             Bs, mapB, tile.col * BN, k_tile * BK, &full[stage]);
       } else {
         const int row = thread / 8, k = thread % 8;  // of the first word of A
-        copy_words<BM, BK, 16, 8, 16, 8 * BM>(A, tile.row * BM + row, k_tile * BK + k,
-                                              As + offset_in_As<Config, ALIGNED>(row, k));
-        constexpr int DOWN = PRODUCERS > BN ? PRODUCERS / BN : 1, RIGHT = PRODUCERS / DOWN;
-        copy_words<BK, BN, DOWN, RIGHT, DOWN * BN, RIGHT>(
-            B, k_tile * BK + thread / RIGHT, tile.col * BN + thread % RIGHT, Bs + thread);
+        copy_words<BM, BK, 16, 8, 16, 8 * (BM + 4)>(
+            A, tile.row * BM, k_tile * BK, row, k, As + offset_in_As<Config, ALIGNED>(row, k));
+        copy_words<BK, BN, 4, 32, 4 * BN, 32>(B, k_tile * BK, tile.col * BN, thread / 32,
+                                              thread % 32,
+                                              Bs + thread / 32 * BN + thread % 32);
         ptx::cp_async_mbarrier_arrive_noinc(&full[stage]);  // when this thread's words landed
       }
       if (++stage == STAGES) stage = 0, parity ^= 1;
@@ -145,27 +160,31 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     tile::Position tile{};
     while (work.next(scheduler)) {
       tile = scheduler.position_of(work.tile);
+      // as many k-tiles for each slice: those that are missing lie outside, and are zero
 #pragma unroll 1
-      for (int k_tile = work.k_begin; k_tile < work.k_end; ++k_tile) copy(tile, k_tile);
+      for (int k_tile = work.k_begin;
+           k_tile < work.k_end || (k_tile - work.k_begin) % SLICES != 0; ++k_tile)
+        copy(tile, k_tile < work.k_end ? k_tile : scheduler.k_tiles);
     }
-    // consumers load operands one k-step ahead: after the last k-tile, of one never multiplied
-    copy(tile, 0);
+    // consumers load operands one k-step ahead: after the last k-tiles, of some never multiplied
+#pragma unroll 1
+    for (int n = 0; n < SLICES; ++n) copy(tile, 0);
     return;
   }
   // [/snippet producer]
   // [snippet operands]
   ptx::setmaxnreg_inc<Config::CONSUMER_REGISTERS>();
-  const auto [warpRow, warpCol] = tile::warp_tile_of<Config>(int(threadIdx.x));
-  const auto [threadRow, threadCol] = tile::thread_tile_of(int(threadIdx.x));
+  const int slice = int(threadIdx.x) / SLICE_THREADS,
+            thread = int(threadIdx.x) % SLICE_THREADS;
+  const auto [warpRow, warpCol] = tile::warp_tile_of<Config>(thread);
+  const auto [threadRow, threadCol] = tile::thread_tile_of(thread);
   float regM[2][ROWS], regN[2][COLS];  // operands of a k-step and of the next (chapter 13)
   float4 chunks[ROWS];                 // ALIGNED: four k-steps of each row of A
   const auto address = [&](int word) { return reinterpret_cast<const char*>(stages + word); };
-  const char* firstA[4];  // of k-steps n, n + 4, ...; ALIGNED: of chunks 0 and 1, 2 and 3
-#pragma unroll
-  for (int n = 0; n < 4; ++n)
-    firstA[n] =
-        address(offset_in_As<Config, ALIGNED>(warpRow + threadRow, ALIGNED ? n % 2 * 8 : n) -
-                (ALIGNED ? 0 : n * BM));
+  const char* const firstA[] = {
+      // of k-steps 0 and 8
+      address(offset_in_As<Config, ALIGNED>(warpRow + threadRow, 0)),
+      address(offset_in_As<Config, ALIGNED>(warpRow + threadRow, 8))};
   const char* const firstB = address(Config::WORDS_A + warpCol + threadCol);
   // Loads the operands of a k-step from the stage at this offset, in bytes.
   const auto load_operands = [&](int offset, int dotIdx) {
@@ -180,7 +199,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       }
     } else
       tile::load_operands(  //@ load-operands
-          reinterpret_cast<const float*>(firstA[dotIdx % 4] + offset) + dotIdx * BM, Bs,
+          reinterpret_cast<const float*>(firstA[0] + offset) + dotIdx * (BM + 4), Bs,
           regM[dotIdx % 2], regN[dotIdx % 2]);
   };
   // Loads a chunk of each row, whose number TMA XORs with that of a pair of rows.
@@ -194,28 +213,28 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   };
   // [/snippet operands]
   // [snippet main-loop]
-  int offset = 0;                               // of the stage, in bytes
-  std::uint64_t *landed = full, *read = empty;  // its mbarriers
+  int offset = slice * Config::STAGE_BYTES;                     // of the stage
+  std::uint64_t *landed = full + slice, *read = empty + slice;  // its mbarriers
   unsigned parity = 0;
   // Waits until the next stage is full, then releases this one.
   const auto next_stage = [&] {
     std::uint64_t* const used = read;
-    ++landed, ++read, offset += Config::STAGE_BYTES;
-    const bool wraps = landed == full + STAGES;
-    if (wraps) landed = full, read = empty, offset = 0;
+    landed += SLICES, read += SLICES, offset += SLICES * Config::STAGE_BYTES;
+    const bool wraps = landed >= full + STAGES;
+    if (wraps) landed -= STAGES, read -= STAGES, offset -= Config::RING_BYTES;
     parity ^= unsigned(wraps);
     ptx::mbarrier_wait_parity(landed, parity);
     ptx::mbarrier_arrive(used);  // this thread has loaded its last operands of the stage
   };
   ptx::mbarrier_wait_parity(landed, parity);
-  load_operands(0, 0);
-  if constexpr (ALIGNED) load_chunks(0, 0);
+  load_operands(offset, 0);
+  if constexpr (ALIGNED) load_chunks(offset, 0);
   tile::WorkTileIterator work(scheduler, int(blockIdx.x));
 #pragma unroll 1
   while (work.next(scheduler)) {
     float acc[ROWS][COLS] = {};
 #pragma unroll 1
-    for (int k_tile = work.k_begin; k_tile < work.k_end; ++k_tile) {
+    for (int k_tile = work.k_begin; k_tile < work.k_end; k_tile += SLICES) {
 #pragma unroll
       for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
         if (dotIdx == BK - 1) next_stage();
@@ -232,13 +251,37 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     }
     // [/snippet main-loop]
     // [snippet fixup]
+    if constexpr (SLICES > 1) {
+      float4* const sums =
+          reinterpret_cast<float4*>(stages) + Config::RING_BYTES / 16 + thread;
+      constexpr int QUADS = ROWS * COLS / 4;
+      if (slice > 0)
+#pragma unroll
+        for (int n = 0; n < QUADS; ++n) {
+          const float* const from = &acc[n * 4 / COLS][n * 4 % COLS];
+          sums[((slice - 1) * QUADS + n) * SLICE_THREADS] = {from[0], from[1], from[2],
+                                                             from[3]};
+        }
+      ptx::barrier_sync_aligned(1, CONSUMERS);  // the sums of all slices are stored
+      if (slice == 0)
+#pragma unroll
+        for (int other = 0; other < SLICES - 1; ++other)
+#pragma unroll
+          for (int n = 0; n < QUADS; ++n) {
+            const float4 four = sums[(other * QUADS + n) * SLICE_THREADS];
+            float* const to = &acc[n * 4 / COLS][n * 4 % COLS];
+            to[0] += four.x, to[1] += four.y, to[2] += four.z, to[3] += four.w;
+          }
+      ptx::barrier_sync_aligned(1, CONSUMERS);  // and read
+      if (slice > 0) continue;
+    }
     // With SPLIT_K the second kernel adds; else the block that begins this block tile.
     if (Config::SPLIT_K ? scheduler.split_tiles > 0 : work.k_begin > 0) {
-      tile::store_partials<CONSUMERS, true>(acc, fixup);  //@ store-partials
+      tile::store_partials<SLICE_THREADS, true>(acc, fixup);  //@ store-partials
       continue;
     }
     if (work.k_end < scheduler.k_tiles)
-      tile::add_all_partials<CONSUMERS, true>(  //@ load-partials wait-ready
+      tile::add_all_partials<SLICE_THREADS, true>(  //@ load-partials wait-ready
           acc, fixup, scheduler, work.tile);
     const tile::Position tile = scheduler.position_of(work.tile);
     tile::store_accumulators<VECTORISED>(  //@ load-C store-C
@@ -258,11 +301,11 @@ __global__ void __launch_bounds__(32 * ADDERS)
     add_splits(const __grid_constant__ tile::TileScheduler scheduler, const float4* partials,
                int M, int N, float alpha, float beta, float* C, int ldc) {
   __shared__ float4 sums[ADDERS][32];
-  constexpr int QUADS = Config::ROWS * Config::COLS / 4, WARPS = Config::CONSUMERS / 32;
+  constexpr int QUADS = Config::ROWS * Config::COLS / 4, WARPS = Config::SLICE_THREADS / 32;
   const int splits = scheduler.blocks / scheduler.tiles();
   const int number = int(blockIdx.x) / (QUADS * WARPS), quad = int(blockIdx.x) / WARPS % QUADS;
   const int warp = int(blockIdx.x) % WARPS, laneId = int(threadIdx.x) % 32;
-  const float4* from = partials + quad * Config::CONSUMERS + warp * 32 + laneId;
+  const float4* from = partials + quad * Config::SLICE_THREADS + warp * 32 + laneId;
   float4 sum{};
 #pragma unroll 4
   for (int n = int(threadIdx.x) / 32; n < splits; n += ADDERS) {
@@ -303,7 +346,7 @@ constexpr tile::TileScheduler schedule(int M, int N, int K, int sms) {
   if constexpr (!Config::SPLIT_K) return s;
   s = tile::whole_tiles<Config>(M, N, K, max_blocks);
   const int splits = std::min(max_blocks / s.tiles(), s.k_tiles / Config::MIN_K_TILES);
-  if (splits > 1 && std::int64_t(s.tiles()) * s.k_tiles <= INT_MAX)
+  if (splits >= 3 && std::int64_t(s.tiles()) * s.k_tiles <= INT_MAX)
     s.blocks = splits * s.tiles(), s.split_tiles = s.tiles();
   return s;
 }
@@ -385,7 +428,7 @@ template <class F>
 void for_each_config(F&& f) {
   f("medium", Medium{}, Cost{13.5, 0.0408, 0.79, 1.10});
   f("small", Small{}, Cost{10.6, 0.0453, 1.10, 1.14});
-  f("split_k", SplitK{}, Cost{11.4, 0.0493, 0.38, 1.12});
+  f("tiny", Tiny{}, Cost{8., 0.0523, 1.0, 1.12});
   f("thin", Thin{}, Cost{11.5, 0.0461, 1.15, 1.32});
   f("narrow", Narrow{}, Cost{11.0, 0.0445, 1.07, 1.26});
 }
@@ -412,8 +455,7 @@ std::vector<tile::Way> ways_of(const tile::Gemm& g) {
       tile::stream_k<Large>(g.M, g.N, g.K, sms), large::prepare<Large>);
   for_each_config([&]<class C>(const char* name, C config, const Cost& cost) {
     const tile::TileScheduler s = schedule<C>(g.M, g.N, g.K, sms);
-    if (!C::SPLIT_K || s.blocks >= 8 * s.tiles())  // fewer are not worth a second kernel
-      add(name, config, cost, aligned, s, prepare<C>);
+    add(name, config, cost, aligned, s, prepare<C>);
   });
   return ways;
 }
@@ -453,7 +495,7 @@ std::vector<tile::Kernel> kernels() {
 }  // namespace
 
 TILE_CHAPTER(.number = 19, .title = "A tile for every shape",
-             .kernels = {kernels()[0], kernels()[1], kernels()[2]},  // medium, small, split_k
+             .kernels = {kernels()[0], kernels()[1], kernels()[2]},  // medium, small, tiny
              .counted = {512, 256, 128}, .sizes = {256, 512, 768, 1024, 1536, 2048, 4096},
              .shapes = {{513, 513, 513}, {1350, 1350, 1350}, {128, 128, 16384}},
              .baseline = tile::Baseline::stronger,
@@ -465,7 +507,7 @@ TILE_GEMM_TESTS(kernels())
 TEST_CASE("split evenly, each block has a part of one block tile") {
   for (const int K : {1, 100, 16384})
     for (const int M : {1, 200, 1500}) {
-      const tile::TileScheduler s = schedule<SplitK>(M, 70, K, 132);
+      const tile::TileScheduler s = schedule<Tiny>(M, 70, K, 132);
       CHECK(s.blocks <= 3 * 132);
       for (int n = 0; n < s.blocks && s.split_tiles > 0; ++n)
         CHECK((s.begin_of(n + 1) - 1) / s.k_tiles == n / (s.blocks / s.tiles()));
@@ -482,8 +524,8 @@ TEST_CASE("sgemm prepares what it chooses, by shape alone where that decides") {
   };
   CHECK(prepared((large::Bound<large::Swapped>*)nullptr, 2560, 2560, 2560));
   CHECK(prepared((Bound<Medium>*)nullptr, 1024, 1024, 1024));
-  CHECK(prepared((Bound<Small>*)nullptr, 513, 513, 513));
-  CHECK(prepared((Bound<SplitK>*)nullptr, 128, 128, 16384));
+  CHECK(prepared((Bound<Tiny>*)nullptr, 256, 256, 256));
+  CHECK(prepared((Bound<Small>*)nullptr, 128, 128, 16384));
   CHECK(prepared((Bound<Thin>*)nullptr, 24, 4096, 4096));
   CHECK(prepared((Bound<Narrow>*)nullptr, 4096, 32, 4096));
   CHECK(prepared((skinny::Skinny<skinny::Rows<8>>*)nullptr, 8, 4096, 4096));
