@@ -1,9 +1,8 @@
 // Tile by Tile, chapter 19: a tile for every shape.
 //
 // Question: chapter 18's kernel needs large squares. What does a library need for others?
-// Idea: smaller block tiles without a pre-pass, by TMA or, where rows begin anywhere, by words;
-// K sliced within a block and split among blocks; a cost model that chooses. Chapter 18
-// computes large products, chapter 20 a row or a column.
+// Idea: smaller block tiles without a pre-pass; K sliced in a block, and split among blocks; a
+// cost model that chooses. Chapter 18 computes large products, chapter 20 a row or a column.
 //
 // Build, run, verify:   ./tile run 19      ctest --preset model -R chapter19
 #include "chapters/19-shapes/sweep.hpp"
@@ -62,9 +61,9 @@ using Narrow = Config<128, 32, 32, 32, 6, 3, 128>;  // for few columns: they sha
 // [snippet words]
 // Where an element of a k-tile of A lies in its stage: in rows of 64 bytes, as TMA swizzles
 // them, or transposed, in rows padded by four words, as a warp copies eight k-steps at once.
-template <class C, bool ALIGNED>
+template <class C, bool TMA_A>
 constexpr __host__ __device__ int offset_in_As(int row, int k) {
-  if (!ALIGNED) return k * (C::BM + 4) + row;
+  if (!TMA_A) return k * (C::BM + 4) + row;
   return int(tile::swizzled(tile::Swizzle::bytes64, unsigned(row * C::BK + k) * 4) / 4);
 }
 
@@ -90,9 +89,9 @@ __device__ __forceinline__ void copy_words(const float* matrix, int rows, int co
 }
 // [/snippet words]
 // [snippet signature]
-// ALIGNED: all rows of A and B begin at multiples of 16 bytes, so TMA copies both; otherwise
-// all producers copy words. VECTORISED: whole tiles of C, and float4s.
-template <class Config, bool ALIGNED, bool VECTORISED>
+// TMA_A, TMA_B: all rows begin at multiples of 16 bytes, so that TMA copies this matrix;
+// otherwise all producers copy words. VECTORISED: whole tiles of C, and float4s.
+template <class Config, bool TMA_A, bool TMA_B, bool VECTORISED>
 __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
     sgemm_any(const __grid_constant__ tile::Gemm g, const __grid_constant__ CUtensorMap mapA,
               const __grid_constant__ CUtensorMap mapB,
@@ -100,13 +99,14 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
               const __grid_constant__ tile::Fixup fixup) {
   constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, STAGES = Config::STAGES,
                 ROWS = Config::ROWS, COLS = Config::COLS, CONSUMERS = Config::CONSUMERS,
-                SLICES = Config::SLICES, SLICE_THREADS = Config::SLICE_THREADS;
+                SLICES = Config::SLICES, SLICE_THREADS = Config::SLICE_THREADS,
+                WORDS_FROM = TMA_A && TMA_B ? 0 : Config::PRODUCERS;  // threads
   // STAGES times A and B, then sums of slices; the mbarriers have 1 KB, which aligns the stages
   extern __shared__ __align__(1024) float stages[];
   __shared__ std::uint64_t full[64], empty[64];
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < STAGES; ++stage) {
-      ptx::mbarrier_init(&full[stage], ALIGNED ? 1 : Config::PRODUCERS);
+      ptx::mbarrier_init(&full[stage], (TMA_A || TMA_B) + WORDS_FROM);
       ptx::mbarrier_init(&empty[stage], SLICE_THREADS);
     }
     ptx::fence_mbarrier_init();
@@ -117,28 +117,32 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   if (threadIdx.x >= CONSUMERS) {
     ptx::setmaxnreg_dec<Config::PRODUCER_REGISTERS>();
     const int thread = int(threadIdx.x) - CONSUMERS;
-    if (ALIGNED && thread > 0) return;
+    if (WORDS_FROM == 0 && thread > 0) return;
     int stage = 0;
     unsigned parity = 1;  // all stages are empty
     const auto copy = [&](tile::Position tile, int k_tile) {
       ptx::mbarrier_wait_parity(&empty[stage], parity);
       float *As = stages + stage * Config::STAGE_WORDS, *Bs = As + Config::WORDS_A;
-      if constexpr (ALIGNED) {
-        ptx::mbarrier_arrive_expect_tx(&full[stage], BK * (BM + BN) * 4);
-        ptx::cp_async_bulk_tensor(  //@ load-A store-As
-            As, mapA, k_tile * BK, tile.row * BM, &full[stage]);
-        ptx::cp_async_bulk_tensor(  //@ load-B store-Bs
-            Bs, mapB, tile.col * BN, k_tile * BK, &full[stage]);
-      } else {
-        const int row = thread / 8, k = thread % 8;  // of the first word of A
-        copy_words<BM, BK, 16, 8, 16, 8 * (BM + 4)>(
-            g.A, g.M, g.K, g.lda, tile.row * BM, k_tile * BK, row, k,
-            As + offset_in_As<Config, ALIGNED>(row, k));
+      if ((TMA_A || TMA_B) && thread == 0) {
+        ptx::mbarrier_arrive_expect_tx(&full[stage], BK * (TMA_A * BM + TMA_B * BN) * 4);
+        if constexpr (TMA_A)
+          ptx::cp_async_bulk_tensor(  //@ load-A store-As
+              As, mapA, k_tile * BK, tile.row * BM, &full[stage]);
+        if constexpr (TMA_B)
+          ptx::cp_async_bulk_tensor(  //@ load-B store-Bs
+              Bs, mapB, tile.col * BN, k_tile * BK, &full[stage]);
+      }
+      const int row = thread / 8, k = thread % 8;  // of the first word of A
+      if constexpr (!TMA_A)
+        copy_words<BM, BK, 16, 8, 16, 8 * (BM + 4)>(g.A, g.M, g.K, g.lda, tile.row * BM,
+                                                    k_tile * BK, row, k,
+                                                    As + offset_in_As<Config, TMA_A>(row, k));
+      if constexpr (!TMA_B)
         copy_words<BK, BN, 4, 32, 4 * BN, 32>(g.B, g.K, g.N, g.ldb, k_tile * BK, tile.col * BN,
                                               thread / 32, thread % 32,
                                               Bs + thread / 32 * BN + thread % 32);
+      if (WORDS_FROM > 0)
         ptx::cp_async_mbarrier_arrive_noinc(&full[stage]);  // when this thread's words landed
-      }
       if (++stage == STAGES) stage = 0, parity ^= 1;
     };
     tile::WorkTileIterator work(scheduler, int(blockIdx.x));
@@ -164,17 +168,16 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   const auto [warpRow, warpCol] = tile::warp_tile_of<Config>(thread);
   const auto [threadRow, threadCol] = tile::thread_tile_of(thread);
   float regM[2][ROWS], regN[2][COLS];  // operands of a k-step and of the next (chapter 13)
-  float4 chunks[ROWS];                 // ALIGNED: four k-steps of each row of A
+  float4 chunks[ROWS];                 // TMA_A: four k-steps of each row of A
   const auto address = [&](int word) { return reinterpret_cast<const char*>(stages + word); };
-  const char* const firstA[2] = {
-      // of k-steps 0 and 8
-      address(offset_in_As<Config, ALIGNED>(warpRow + threadRow, 0)),
-      address(offset_in_As<Config, ALIGNED>(warpRow + threadRow, 8))};
+  const char* const firstA[2] = {// of k-steps 0 and 8
+                                 address(offset_in_As<Config, TMA_A>(warpRow + threadRow, 0)),
+                                 address(offset_in_As<Config, TMA_A>(warpRow + threadRow, 8))};
   const char* const firstB = address(Config::WORDS_A + warpCol + threadCol);
   // Loads the operands of a k-step from the stage at this offset, in bytes.
   const auto load_operands = [&](int offset, int dotIdx) {
     const float* Bs = reinterpret_cast<const float*>(firstB + offset) + dotIdx * BN;
-    if constexpr (ALIGNED) {
+    if constexpr (TMA_A) {
 #pragma unroll
       for (int j = 0; j < COLS; j += 4) {
         const float4 four = *reinterpret_cast<const float4*>(  //@ load-operands
@@ -212,7 +215,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   };
   ptx::mbarrier_wait_parity(landed, parity);
   load_operands(offset, 0);
-  if constexpr (ALIGNED) load_chunks(offset, 0);
+  if constexpr (TMA_A) load_chunks(offset, 0);
   tile::WorkTileIterator work(scheduler, int(blockIdx.x));
 #pragma unroll 1
   while (work.next(scheduler)) {
@@ -223,14 +226,14 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
         if (dotIdx == BK - 1) next_stage();
         load_operands(offset, (dotIdx + 1) % BK);
-        if constexpr (ALIGNED)
+        if constexpr (TMA_A)
 #pragma unroll
           for (int i = 0; i < ROWS; ++i) {
             const float of_row[4] = {chunks[i].x, chunks[i].y, chunks[i].z, chunks[i].w};
             regM[dotIdx % 2][i] = of_row[dotIdx % 4];
           }
         tile::multiply(acc, regM[dotIdx % 2], regN[dotIdx % 2]);
-        if (ALIGNED && dotIdx % 4 == 3) load_chunks(offset, (dotIdx + 1) % BK);
+        if (TMA_A && dotIdx % 4 == 3) load_chunks(offset, (dotIdx + 1) % BK);
       }
     }
     // [/snippet main-loop]
@@ -332,23 +335,26 @@ class Bound : public tile::BoundKernel {
   explicit Bound(const tile::Gemm& g)
       : g_(g),
         scheduler_(schedule<Config>(g.M, g.N, g.K, tile::machine::device().sms)),
-        aligned_(rows_aligned(g.A, g.lda) && rows_aligned(g.B, g.ldb)),
+        tmaA_(rows_aligned(g.A, g.lda)),
+        tmaB_(rows_aligned(g.B, g.ldb)),
         slots_(scheduler_.split_tiles > 0 ? scheduler_.blocks : 0),
         partials_(slots_, Config::BM * Config::BN / 4, "partials"),
         ready_(1, slots_, "ready") {
     const std::vector<int> none(slots_);
     if (slots_ > 0) tile::machine::copy_to_device(ready_.get(), none.data(), slots_ * 4);
-    if (!aligned_) return;
-    mapA_ = tile::tensor_map(
-        g.A, {g.M, g.K, g.lda, Config::BM, Config::BK, tile::Swizzle::bytes64});
-    mapB_ = tile::tensor_map(g.B, {g.K, g.N, g.ldb, Config::BK, Config::BN});
+    if (tmaA_)
+      mapA_ = tile::tensor_map(
+          g.A, {g.M, g.K, g.lda, Config::BM, Config::BK, tile::Swizzle::bytes64});
+    if (tmaB_) mapB_ = tile::tensor_map(g.B, {g.K, g.N, g.ldb, Config::BK, Config::BN});
   }
   void run() override {
     const bool vectorised =
         g_.M % Config::BM == 0 && g_.N % Config::BN == 0 && rows_aligned(g_.C, g_.ldc);
-    const auto kernel = !aligned_    ? sgemm_any<Config, false, false>
-                        : vectorised ? sgemm_any<Config, true, true>
-                                     : sgemm_any<Config, true, false>;
+    const auto kernel = tmaA_ && tmaB_ && vectorised ? sgemm_any<Config, true, true, true>
+                        : tmaA_ && tmaB_             ? sgemm_any<Config, true, true, false>
+                        : tmaA_                      ? sgemm_any<Config, true, false, false>
+                        : tmaB_                      ? sgemm_any<Config, false, true, false>
+                                                     : sgemm_any<Config, false, false, false>;
     tile::launch(kernel, dim3(unsigned(scheduler_.blocks)), dim3(Config::NUM_THREADS),
                  Config::SMEM_BYTES, g_, mapA_, mapB_, scheduler_,
                  tile::Fixup{partials_.get(), ready_.get()});
@@ -363,7 +369,7 @@ class Bound : public tile::BoundKernel {
  private:
   tile::Gemm g_;
   tile::TileScheduler scheduler_;
-  bool aligned_;
+  bool tmaA_, tmaB_;
   std::size_t slots_;  // for partials
   tile::DeviceMatrix<float4> partials_;
   tile::DeviceMatrix<int> ready_;
@@ -381,46 +387,45 @@ std::unique_ptr<tile::BoundKernel> prepare(const tile::Product& product) {
 // [/snippet launch]
 // [snippet model]
 // The cost model, in us. Each SM computes as much as the one with the most blocks.
-struct Cost {  // to start and to end; per million multiply-adds of whole tiles; for words
-  double fixed, per_million, factor;
+struct Cost {  // to start and to end; per million multiply-adds of whole tiles; words' share
+  double fixed, per_million, words;
 };
-double modelled(const Cost& cost, const tile::Gemm& g, int covered, bool aligned,
+double modelled(const Cost& cost, const tile::Gemm& g, int covered, double words,
                 const tile::TileScheduler& s, bool split_k) {
   const int sms = tile::machine::device().sms, tiles = s.tiles();
   const int blocks = split_k ? std::max(s.blocks, tiles) : s.blocks;
   const double quantised = double((blocks - 1) / sms + 1) * sms / blocks;
   const double fixup = s.blocks <= tiles ? 0 : split_k ? 2 : 0.3 * s.blocks / tiles;
   const double millions = 1e-6 * tiles * covered * g.K * quantised;
-  return cost.fixed + fixup + cost.per_million * millions * (aligned ? 1 : cost.factor);
+  return cost.fixed + fixup + cost.per_million * millions * (1 + cost.words * words);
 }
 
 // Calls f(name, configuration, cost) for every kernel of this chapter.
 void for_each_config(auto&& f) {
-  f("medium", Medium{}, Cost{11.4, 0.0412, 1.06});
-  f("small", Small{}, Cost{9.6, 0.0450, 1.14});
-  f("tiny", Tiny{}, Cost{7.9, 0.0614, 1.28});
-  f("thin", Thin{}, Cost{9.8, 0.0465, 1.34});
-  f("narrow", Narrow{}, Cost{9.0, 0.0457, 1.22});
+  f("medium", Medium{}, Cost{11.8, 0.0414, 0.06});
+  f("small", Small{}, Cost{9.5, 0.0450, 0.14});
+  f("tiny", Tiny{}, Cost{7.9, 0.0608, 0.31});
+  f("thin", Thin{}, Cost{10.4, 0.0461, 0.37});
+  f("narrow", Narrow{}, Cost{9.2, 0.0462, 0.21});
 }
 // [/snippet model]
 
 // [snippet sgemm]
 // The ways to compute a product, each with its modelled time.
 std::vector<tile::Way> ways_of(const tile::Gemm& g) {
-  const bool alignedB = rows_aligned(g.B, g.ldb),
-             aligned = alignedB && rows_aligned(g.A, g.lda);
+  const bool wordsA = !rows_aligned(g.A, g.lda), wordsB = !rows_aligned(g.B, g.ldb);
   if (g.N == 1) return {{"column", 0, skinny::prepare<skinny::Column>}};
   if (g.N <= 4) return {{"columns", 0, skinny::prepare<skinny::Columns>}};
-  if (g.M <= 8) return {{"rows", 0, skinny::prepare_rows}};
+  if (g.M <= (wordsB ? 16 : 8)) return {{"rows", 0, skinny::prepare_rows}};
   const int sms = tile::machine::device().sms;
   const tile::TileScheduler s = tile::stream_k<large::Swapped>(g.M, g.N, g.K, sms);
-  const Cost cost{27.2 + 2e-6 * g.M * g.K, 0.0355, 1.08};  // with a pre-pass for A
-  std::vector<tile::Way> ways{{"large", modelled(cost, g, 256 * 128, alignedB, s, false),
+  const Cost cost{27.7 + 2e-6 * g.M * g.K, 0.0354, 0.08};  // with a pre-pass for A
+  std::vector<tile::Way> ways{{"large", modelled(cost, g, 256 * 128, wordsB, s, false),
                                large::prepare<large::Swapped>}};
   for_each_config([&]<class C>(const char* name, C, const Cost& cost) {
     const tile::TileScheduler s = schedule<C>(g.M, g.N, g.K, sms);
-    ways.push_back(
-        {name, modelled(cost, g, C::BM * C::BN, aligned, s, C::SPLIT_K), prepare<C>});
+    const double words = double(wordsA * C::BM + wordsB * C::BN) / (C::BM + C::BN);
+    ways.push_back({name, modelled(cost, g, C::BM * C::BN, words, s, C::SPLIT_K), prepare<C>});
   });
   return ways;
 }
@@ -447,7 +452,7 @@ std::vector<tile::Kernel> kernels() {
   for_each_config([&]<class C>(const char* name, C, const Cost&) {
     all.push_back({name,
                    nullptr,
-                   reinterpret_cast<const void*>(sgemm_any<C, true, true>),
+                   reinterpret_cast<const void*>(sgemm_any<C, true, true, true>),
                    C::NUM_THREADS,
                    {C::BM, C::BN, C::BK, tile::Alignment::other},
                    1024,
@@ -473,35 +478,29 @@ TILE_CHAPTER(.number = 19, .title = "A tile for every shape",
 TILE_GEMM_TESTS(kernels())
 
 TEST_CASE("sgemm chooses by shape alone where that decides") {
-  const auto chosen = [](int M, int N, int K, int off) {
-    alignas(16) static float x[8];
-    const tile::Gemm g{M, N, K, 1, x + off, K + off, x + off, N + off, 0, x + off, N + off};
-    return choice(tile::product_of(g));
-  };
-  for (const int off : {0, 1}) {
-    CHECK(chosen(2560, 2560, 2560, off) == "large");
-    CHECK(chosen(1024, 1024, 1024, off) == "medium");
-    CHECK(chosen(128, 128, 16384, off) == "small");
-    CHECK(chosen(256, 256, 256, off) == "tiny");
-    CHECK(chosen(24, 4096, 4096, off) == "thin");
-    CHECK(chosen(4096, 32, 4096, off) == "narrow");
-    CHECK(chosen(8, 4096, 4096, off) == "rows");
-    CHECK(chosen(4096, 4, 4096, off) == "columns");
-    CHECK(chosen(4096, 1, 4096, off) == "column");
-  }
+  alignas(16) static float x[8];
+  const std::tuple<int, int, int, std::string> all[] = {
+      {2560, 2560, 2560, "large"}, {1024, 1024, 1024, "medium"}, {256, 256, 256, "tiny"},
+      {128, 128, 16384, "small"},  {24, 4096, 4096, "thin"},     {4096, 32, 4096, "narrow"},
+      {8, 4096, 4096, "rows"},     {4096, 4, 4096, "columns"},   {4096, 1, 4096, "column"}};
+  for (const auto& [M, N, K, name] : all)
+    for (const int off : {0, 1})
+      CHECK(choice(tile::product_of({M, N, K, 1, x + off, K + off, x + off, N + off, 0,
+                                     x + off, N + off})) == name);
 }
 
 #if TILE_ON_MODEL
 TEST_CASE("TMA copies aligned rows, and whole tiles of C are stored as float4s" *
           doctest::test_suite("model")) {
-  const auto launches = [](auto* kernel, int M, int N, int offset) {
-    const tile::Case c{M, N, 16, 1, 0, 0, tile::Fill::integers, 1, offset};
+  const auto launches = [](auto* kernel, int M, int N, int K, int offset) {
+    const tile::Case c{M, N, K, 1, 0, 0, tile::Fill::integers, 1, offset};
     return tile::launched(kernels()[1], c).function == reinterpret_cast<const void*>(kernel);
   };
-  CHECK(launches(sgemm_any<Small, true, true>, 64, 64, 4));
-  CHECK(launches(sgemm_any<Small, true, false>, 65, 64, 0));
-  CHECK(launches(sgemm_any<Small, false, false>, 64, 62, 0));
-  CHECK(launches(sgemm_any<Small, false, false>, 64, 64, 1));
+  CHECK(launches(sgemm_any<Small, true, true, true>, 64, 64, 16, 4));
+  CHECK(launches(sgemm_any<Small, true, true, false>, 65, 64, 16, 0));
+  CHECK(launches(sgemm_any<Small, true, false, false>, 64, 62, 16, 0));
+  CHECK(launches(sgemm_any<Small, false, true, false>, 64, 64, 15, 0));
+  CHECK(launches(sgemm_any<Small, false, false, false>, 64, 64, 16, 1));
 }
 
 TEST_CASE("partials are ordered, and loads of operands have no bank conflict" *
