@@ -68,8 +68,8 @@ constexpr __host__ __device__ int offset_in_As(int row, int k) {
 }
 
 // Starts a thread's part of a copy of ROWS x COLS words of a matrix from (row0, col0) on: the
-// word at (row, col) of them, and those DOWN rows or RIGHT columns further, which go TO_DOWN or
-// TO_RIGHT words further. What is outside the matrix is zero.
+// word at (row, col) of them, and those DOWN rows or RIGHT columns further, which go TO_DOWN
+// or TO_RIGHT words further. What is outside the matrix is zero.
 template <int ROWS, int COLS, int DOWN, int RIGHT, int TO_DOWN, int TO_RIGHT>
 __device__ __forceinline__ void copy_words(const float* matrix, int rows, int cols, int ld,
                                            int row0, int col0, int row, int col, float* to) {
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
                 ROWS = Config::ROWS, COLS = Config::COLS, CONSUMERS = Config::CONSUMERS,
                 SLICES = Config::SLICES, SLICE_THREADS = Config::SLICE_THREADS,
                 WORDS_FROM = TMA_A && TMA_B ? 0 : Config::PRODUCERS;  // threads
-  // STAGES times A and B, then sums of slices; the mbarriers have 1 KB, which aligns the stages
+  // STAGES times A and B, then sums of slices; the mbarriers have 1 KB, which aligns stages
   extern __shared__ __align__(1024) float stages[];
   __shared__ std::uint64_t full[64], empty[64];
   if (threadIdx.x == 0) {
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
            k_tile < work.k_end || (k_tile - work.k_begin) % SLICES != 0; ++k_tile)
         copy(tile, k_tile < work.k_end ? k_tile : scheduler.k_tiles);
     }
-    // consumers load operands one k-step ahead: after the last k-tiles, of some never multiplied
+    // consumers load operands one k-step ahead: at the end, of k-tiles never multiplied
 #pragma unroll 1
     for (int n = 0; n < SLICES; ++n) copy(tile, 0);
     return;

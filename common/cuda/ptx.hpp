@@ -11,11 +11,12 @@ namespace tile::ptx {
 // PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy".
 
 /// cp.async.ca: starts a copy of 4, 8 or 16 bytes from global memory, through L1, to shared
-/// memory, or writes zeros instead of what is not `inside`. Both addresses are multiples of
-/// BYTES. The data is visible to this thread after cp_async_wait_group, and to the other threads
-/// after a barrier that follows it.
+/// memory; zeros if it is not `inside`. Both addresses are multiples of BYTES. The data is
+/// visible to this thread after cp_async_wait_group, to others after a barrier that follows.
 template <int BYTES>
-__device__ __forceinline__ void cp_async_ca(void* shared, const void* global, bool inside) {
+__device__ __forceinline__ void cp_async_ca(void* shared, const void* global,
+                                            bool inside = true) {
+  static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "cp.async copies 4, 8 or 16 bytes");
 #if TILE_ON_GPU
   asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(
                    unsigned(__cvta_generic_to_shared(shared))),
@@ -23,18 +24,6 @@ __device__ __forceinline__ void cp_async_ca(void* shared, const void* global, bo
                : "memory");
 #else
   simt::device::async_copy(shared, global, BYTES, inside ? 0 : BYTES);
-#endif
-}
-template <int BYTES>
-__device__ __forceinline__ void cp_async_ca(void* shared, const void* global) {
-  static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "cp.async copies 4, 8 or 16 bytes");
-#if TILE_ON_GPU
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(
-                   unsigned(__cvta_generic_to_shared(shared))),
-               "l"(global), "n"(BYTES)
-               : "memory");
-#else
-  simt::device::async_copy(shared, global, BYTES);
 #endif
 }
 
@@ -73,9 +62,8 @@ __device__ __forceinline__ void cp_async_wait_group() {
 // [/snippet copies]
 
 /// barrier.sync.aligned: waits until `threads` threads of the block, a multiple of 32, have
-/// arrived at barrier `number` (0 to 15), by this or by barrier_arrive; __syncthreads is barrier
-/// 0 with all threads. All threads of a warp must execute it together: the compiler relies on
-/// that, and treats the warp as converged after it. PTX ISA, "barrier".
+/// arrived at barrier `number` (0 to 15; 0 is __syncthreads's), by this or by barrier_arrive. All
+/// threads of a warp must execute it together, and are converged after it. PTX ISA, "barrier".
 __device__ __forceinline__ void barrier_sync_aligned(int number, int threads) {
 #if TILE_ON_GPU
   asm volatile("barrier.sync.aligned %0, %1;" ::"r"(number), "r"(threads) : "memory");

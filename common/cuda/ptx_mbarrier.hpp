@@ -54,7 +54,7 @@ __device__ __forceinline__ void mbarrier_arrive(std::uint64_t* mbarrier) {
 /// "cp.async.mbarrier.arrive".
 __device__ __forceinline__ void cp_async_mbarrier_arrive_noinc(std::uint64_t* mbarrier) {
   TILE_HOPPER_INSTRUCTION(
-      simt::device::mbarrier_arrive_after_copies(mbarrier),
+      simt::device::mbarrier_arrive(mbarrier, 0, true),
       "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(mbarrier))
       : "memory");
 }

@@ -96,15 +96,10 @@ void emit_traces(const std::vector<CountedKernel>& kernels, const std::filesyste
 /// Prints the source lines that access memory, each with its counts.
 void print_lines(const std::vector<CountedKernel>& kernels);
 
-/// This program's description of itself, for tile-record (`--describe`):
-///   chapter          its number
-///   directory        whose measured/ has its records
-///   nvcc             the version that compiles it for the GPU, or ""
-///   kernels          how many it has
-///   profiled_pads    pads with which `tile bench` also profiles the kernels
-///   step             an additional step of `tile bench`: "tune", "sweep" or ""
-///   unexplained      with `--describe counts`: a line for each counter of the reference GPU's record that neither equals
-///                    the model's count nor is explained in differences.json
+/// This program's description of itself, for tile-record (`--describe`): the chapter's number, its directory, the version of
+/// nvcc or "", the number of its kernels, the pads with which `tile bench` also profiles them, an additional step of it, and,
+/// with `--describe counts`, `unexplained`: a line for each counter of the reference GPU's record that neither equals the
+/// model's count nor is explained in differences.json.
 Record describe_program(const Findings& found);
 
 }  // namespace tile

@@ -219,10 +219,8 @@ void wait_for_async_copies(int pending);
 void named_barrier(int number, int threads);
 void arrive_at_named_barrier(int number, int threads);
 void mbarrier_init(void* mbarrier, std::uint32_t count);
-/// Expects `bytes` in the current phase, then arrives once.
-void mbarrier_arrive(void* mbarrier, std::uint32_t bytes);
-/// Arrives once as soon as the thread's asynchronous copies so far have landed; they become a group of their own.
-void mbarrier_arrive_after_copies(void* mbarrier);
+/// Expects `bytes` in the current phase, then arrives once; or once this thread's cp.async copies so far have landed.
+void mbarrier_arrive(void* mbarrier, std::uint32_t bytes, bool after_copies = false);
 bool mbarrier_try_wait(void* mbarrier, std::uint32_t parity);
 void fence_mbarrier_init();
 void fence_proxy_async(bool global_as_well);

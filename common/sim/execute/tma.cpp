@@ -332,9 +332,12 @@ void mbarrier_init(void* mbarrier, std::uint32_t count) {
   m.init_pc = call.pc;
 }
 
-namespace {
-
-void arrive(const Call& call, void* mbarrier, std::uint32_t bytes, bool after_copies) {
+void mbarrier_arrive(void* mbarrier, std::uint32_t bytes, bool after_copies) {
+  const Call call(__builtin_return_address(0));
+  if (after_copies) {  // they land at once: only what follows from the mbarrier is ordered after them
+    call.order.commit(call.lane.linear, order::copies_of);
+    deliver_copies(call.lane, call.order.clock(call.lane.linear).group(order::copies_of));
+  }
   const auto address = reinterpret_cast<Address>(mbarrier);
   Worker& w = call.w;
   constexpr auto verb = "arrives at";
@@ -355,20 +358,6 @@ void arrive(const Call& call, void* mbarrier, std::uint32_t bytes, bool after_co
   --m.missing;
   if (m.missing == 0 && m.bytes < 0) refuse(too_many_bytes(m));
   end_phase(w, owner, m);
-}
-
-}  // namespace
-
-void mbarrier_arrive(void* mbarrier, std::uint32_t bytes) {
-  arrive(Call(__builtin_return_address(0)), mbarrier, bytes, false);
-}
-
-// The copies land at once: only what follows from the mbarrier is ordered after them.
-void mbarrier_arrive_after_copies(void* mbarrier) {
-  const Call call(__builtin_return_address(0));
-  call.order.commit(call.lane.linear, order::copies_of);
-  deliver_copies(call.lane, call.order.clock(call.lane.linear).group(order::copies_of));
-  arrive(call, mbarrier, 0, true);
 }
 
 bool mbarrier_try_wait(void* mbarrier, std::uint32_t parity) {
