@@ -41,12 +41,12 @@ struct Config {
   static constexpr int PRODUCER_REGISTERS =  // the rest of those that a block is launched with
       (65536 / BLOCKS / NUM_THREADS / 8 * 8 * NUM_THREADS - CONSUMERS * CONSUMER_REGISTERS) /
       PRODUCERS;
-  static constexpr int WORDS_A = BK * (BM + 8), WORDS_B = BK * BN,
-                       STAGE_WORDS = WORDS_A + WORDS_B;
+  // rows of A are padded by 4 words; with 8, stages begin at multiples of 512 bytes (swizzle)
+  static constexpr int WORDS_A = BK * (BM + 8), STAGE_WORDS = WORDS_A + BK * BN;
   static constexpr int STAGE_BYTES = STAGE_WORDS * 4, RING_BYTES = STAGES * STAGE_BYTES;
   static constexpr int SMEM_BYTES = RING_BYTES + (SLICES - 1) * BM * BN * 4;
   static_assert(BM % WM == 0 && BN % WN == 0 && WM % 16 == 0 && WN % 32 == 0);
-  static_assert(STAGES >= 3 && STAGES <= 64, "a k-tile is copied while another is multiplied");
+  static_assert(STAGES > SLICES + 1 && STAGES <= 64, "copied while others are multiplied");
   static_assert(CONSUMERS % 128 == 0 && PRODUCER_REGISTERS >= 24, "setmaxnreg's conditions");
   static_assert(BLOCKS * (SMEM_BYTES + 2048) <= 228 * 1024 && SMEM_BYTES > 48 * 1024,
                 "an SM has 228 KB of shared memory, and each block needs 2 KB besides");
@@ -312,7 +312,6 @@ __global__ void __launch_bounds__(32 * ADDERS)
   c = g.alpha * total + (g.beta == 0.0f ? 0.0f : g.beta * c);  //@ store-sum
 }
 // [/snippet split-k]
-
 // [snippet launch]
 bool rows_aligned(const float* matrix, int ld) {
   return reinterpret_cast<std::uintptr_t>(matrix) % 16 == 0 && ld % 4 == 0;
@@ -380,6 +379,8 @@ template <class Config>
 std::unique_ptr<tile::BoundKernel> prepare(const tile::Product& product) {
   const tile::Gemm g = tile::gemm_of(product);
   tile::require_valid(g);
+  if (std::max({g.M, g.N, g.K}) > INT_MAX - 255)
+    throw std::runtime_error("chapter 19 takes extents up to 2147483392");
   if (!tile::machine::device().copies_in_bulk)
     throw std::runtime_error("chapter 19 needs compute capability 9.0, for mbarriers and TMA");
   return std::make_unique<Bound<Config>>(g);
@@ -409,7 +410,6 @@ void for_each_config(auto&& f) {
   f("narrow", Narrow{}, Cost{9.2, 0.0462, 0.21});
 }
 // [/snippet model]
-
 // [snippet sgemm]
 // The ways to compute a product, each with its modelled time.
 std::vector<tile::Way> ways_of(const tile::Gemm& g) {
