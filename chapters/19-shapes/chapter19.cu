@@ -244,9 +244,9 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       if (slice > 0)
 #pragma unroll
         for (int n = 0; n < QUADS; ++n) {
-          const float* const four = &acc[n * 4 / COLS][n * 4 % COLS];
-          sums[((slice - 1) * QUADS + n) * SLICE_THREADS + thread] =  //@ store-slice
-              {four[0], four[1], four[2], four[3]};
+          const float* const at = &acc[n * 4 / COLS][n * 4 % COLS];
+          const float4 four{at[0], at[1], at[2], at[3]};
+          sums[((slice - 1) * QUADS + n) * SLICE_THREADS + thread] = four;  //@ store-slice
         }
       ptx::barrier_sync_aligned(1, CONSUMERS);  // all sums are stored
       if (slice == 0)
