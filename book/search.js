@@ -5,14 +5,11 @@
 
 const TileSearch = (() => {
   const shownResults = 12;
-  let index = null;
+  let index = null, loading = null;
 
-  // lunr 2.3 takes two nodes of its automaton for one when their edges read the same, and puts nothing between an edge's letter and the
-  // number of the node it leads to: "1" to 234 reads like "1" to 2 and "3" to 4, words with digits are lost, others are made up, and
-  // looking one of those up throws. With an end to each number no two nodes read the same.
-  lunr.TokenSet.prototype.toString = function () {
-    return this._str || Number(this.final) + Object.keys(this.edges).sort().map((letter) => letter + this.edges[letter].id + ";").join("");
-  };
+  // The page does not wait for the index, which is loaded when the search is first used.
+  const script = (src) => new Promise((onload, onerror) => document.body.append(Object.assign(document.createElement("script"), { src, onload, onerror })));
+  const load = () => loading ??= Promise.all([script("lunr.js"), script("search-index.js")]).then(build);
 
   // The page of all claims repeats what chapters say.
   const isCollected = (entry) => entry.page === "claims.html";
@@ -21,6 +18,11 @@ const TileSearch = (() => {
 
   // Names of a program are one word each, and so are texts with a hyphen: "double-buffering" is two.
   function build() {
+    // lunr 2.3 takes two nodes of its automaton for one when their edges read the same, and ends no number: "1" to node 234 reads like "1" to 2
+    // and "3" to 4. Words with digits are lost, others are made up, and looking one of those up throws. With an end to each number none is.
+    lunr.TokenSet.prototype.toString = function () {
+      return this._str || Number(this.final) + Object.keys(this.edges).sort().map((letter) => letter + this.edges[letter].id + ";").join("");
+    };
     index = lunr(function () {
       this.ref("at");
       this.field("number");
@@ -67,11 +69,10 @@ const TileSearch = (() => {
     return rank + (rank > 0 && entry.id === "" ? 0.5 : 0) - (isNotebook(entry) ? 0.3 : 0);  // the page before its sections
   }
 
-  /// The entries that answer a query, the best first: those with all words, or with any where none has all.
+  /// The entries that answer a query, the best first: those with all words, or with any where none has all. After load().
   function find(query) {
     const words = asked(query);
     if (words.join("").length < 2) return [];
-    if (!index) build();
     const each = words.map(scores), total = (at) => each.reduce((sum, found) => sum + (found.get(at) || 0), 0);
     const hits = TILE_SEARCH.map((entry, at) => ({
       entry, rank: titleRank(entry, words), score: total(at), all: each.every((found) => found.has(at)),
@@ -127,7 +128,8 @@ const TileSearch = (() => {
       input.setAttribute("aria-expanded", String(shown));
     }
 
-    function show() {
+    async function show() {
+      await load();
       const query = input.value.trim();
       results.replaceChildren();
       choose(0);
@@ -139,7 +141,7 @@ const TileSearch = (() => {
     }
 
     input.addEventListener("input", show);
-    input.addEventListener("focus", () => { if (input.value.trim()) show(); });
+    input.addEventListener("focus", () => { input.value.trim() ? show() : load(); });
     input.addEventListener("keydown", (event) => {
       if (event.key === "ArrowDown" || event.key === "ArrowUp") {
         event.preventDefault();
@@ -158,5 +160,5 @@ const TileSearch = (() => {
     document.addEventListener("pointerdown", (event) => { if (!input.form.contains(event.target)) open(false); });
   }
 
-  return { find, attach };
+  return { load, find, attach };
 })();

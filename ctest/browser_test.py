@@ -219,11 +219,13 @@ TRY_PAGE = r"""async () => {
 }"""
 
 # The search box by the keyboard alone.
-TRY_SEARCH = r"""() => {
+TRY_SEARCH = r"""async () => {
   const input = document.getElementById("search"), results = document.getElementById("results"), complaints = [];
   const press = (key) => input.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
   input.value = "wavefronts";
+  if (typeof TILE_SEARCH !== "undefined") complaints.push("the index is loaded before the search is used");
   input.dispatchEvent(new Event("input"));
+  await TileSearch.load().then(() => new Promise(setTimeout));
   if (!results.querySelector("a .result-title, .snippet mark")) complaints.push("the search shows nothing, or marks no hit");
   press("ArrowDown");
   press("ArrowDown");
