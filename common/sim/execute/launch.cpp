@@ -42,11 +42,11 @@ void check_launch(const Launch& launch) {
   if (shared > largest_shared) refuse(fmt::format("{} bytes of shared memory; 227 KB is the limit of a block", shared));
 }
 
-// How many blocks an H200 holds at once, limited by threads and shared memory alone.
+// How many blocks an H200 holds at once, limited by threads and shared memory (of which 1 KB is reserved) alone.
 std::size_t most_resident(const Counts& launched) {
   constexpr std::size_t sms = 132, threads_of_sm = 2048, blocks_of_sm = 32, shared_of_sm = 228 * 1024;
   const std::size_t threads = (std::size_t(launched.block.x) * launched.block.y * launched.block.z + 31) / 32 * 32;
-  const std::size_t shared = launched.static_shared_bytes + launched.dynamic_shared_bytes + 1024;  // 1 KB: reserved
+  const std::size_t shared = (launched.static_shared_bytes + launched.dynamic_shared_bytes + 1024 + 127) / 128 * 128;
   return sms * std::max<std::size_t>(1, std::min({blocks_of_sm, threads_of_sm / threads, shared_of_sm / shared}));
 }
 
