@@ -379,8 +379,6 @@ template <class Config>
 std::unique_ptr<tile::BoundKernel> prepare(const tile::Product& product) {
   const tile::Gemm g = tile::gemm_of(product);
   tile::require_valid(g);
-  if (std::max({g.M, g.N, g.K}) > INT_MAX - 255)
-    throw std::runtime_error("chapter 19 takes extents up to 2147483392");
   if (!tile::machine::device().copies_in_bulk)
     throw std::runtime_error("chapter 19 needs compute capability 9.0, for mbarriers and TMA");
   return std::make_unique<Bound<Config>>(g);
@@ -435,11 +433,14 @@ tile::Way best_of(const tile::Product& product) {
 }
 std::string choice(const tile::Product& product) { return best_of(product).name; }
 std::unique_ptr<tile::BoundKernel> prepare_sgemm(const tile::Product& product) {
-  tile::require_valid(tile::gemm_of(product));
+  const tile::Gemm g = tile::gemm_of(product);
+  tile::require_valid(g);
+  if (std::max({g.M, g.N, g.K}) > INT_MAX - 255)
+    throw std::runtime_error("sgemm takes extents up to 2147483392");
   return best_of(product).prepare(product);
 }
-// C = alpha A B + beta C, row-major, of any extents and leading dimensions, wherever matrices
-// begin. To compute it again, keep what prepare_sgemm returns.
+// C = alpha A B + beta C, row-major, of any extents up to 2^31 - 256, wherever matrices begin.
+// To compute it again, keep what prepare_sgemm returns.
 [[maybe_unused]] void sgemm(int M, int N, int K, float alpha, const float* A, int lda,
                             const float* B, int ldb, float beta, float* C, int ldc) {
   prepare_sgemm(tile::product_of({M, N, K, alpha, A, lda, B, ldb, beta, C, ldc}))->run();
@@ -466,7 +467,6 @@ std::vector<tile::Kernel> kernels() {
 }
 
 }  // namespace
-
 TILE_CHAPTER(.number = 19, .title = "A tile for every shape",
              .kernels = {kernels()[0], kernels()[1], kernels()[2]},  // medium, small, tiny
              .counted = {512, 256, 128}, .sizes = {256, 512, 768, 1024, 1536, 2048, 4096},
