@@ -6,6 +6,7 @@
 //   "in"       the header of common/ that is edited, if not the program: the copy then has its text in the place of its #include
 //   "find"     a text that occurs once in the program; or a list of such texts
 //   "replace"  its replacement; or a list of as many
+//   "less"     optional: replacements by text, not shown in the book, that leave out what the test does not need, to compile faster
 // and either
 //   "test"     the test case that must fail,
 //   "says"     the expected finding, "KIND: DETAIL": "race: sgemm_shared", "check: a == b", "wrong result" (see mismatch), and
@@ -44,6 +45,7 @@ using subprocess::run;
 
 struct Edit {
   std::string find, replace;
+  bool shown = true;
 };
 
 struct Experiment {
@@ -65,6 +67,8 @@ Experiment experiment_from(const nlohmann::json& e) {
   const auto find = texts(e.at("find")), replace = texts(e.at("replace"));
   if (find.empty() || find.size() != replace.size()) refuse("needs as many texts in replace as in find");
   for (std::size_t i = 0; i < find.size(); ++i) x.edits.push_back({find[i], replace[i]});
+  for (const auto& [text, instead] : e.value("less", std::map<std::string, std::string>{}))
+    x.edits.push_back({text, instead, false});
   if (x.test.empty() && x.message.empty()) refuse("needs a test that fails, or the compiler's message");
   if (!x.test.empty() && x.says.empty()) refuse("needs says: the kind of the finding, as in \"race: sgemm_shared\"");
   if (!x.test.empty() && x.says != "wrong result" && x.says.find(": ") == std::string::npos)
@@ -394,7 +398,8 @@ std::string kept(const Experiment& e, std::string message, const std::string& so
 /// Name, old text, new text, the test, its finding, the message, the file; several edits are separated by \\f.
 std::string line_for_the_book(const Experiment& e) {
   std::vector<std::string> find, replace;
-  for (const Edit& edit : e.edits) find.push_back(edit.find), replace.push_back(edit.replace);
+  for (const Edit& edit : e.edits)
+    if (edit.shown) find.push_back(edit.find), replace.push_back(edit.replace);
   return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\n", e.name, escaped(fmt::format("{}", fmt::join(find, "\f"))),
                      escaped(fmt::format("{}", fmt::join(replace, "\f"))), e.test, e.says,
                      escaped(e.test.empty() ? "error: " + e.message : e.message), e.file);

@@ -64,9 +64,7 @@ set -e
 source=$(realpath \"$1\") output=$(realpath \"$2\")
 parts=$(mktemp -d)
 trap 'rm -rf \"$parts\"' EXIT
-trap 'exit 129' HUP
-trap 'exit 130' INT
-trap 'exit 143' TERM
+trap 'exit 130' HUP INT TERM
 main=$3 depfile=\${4:-\"$parts/depfile\"}
 \"$<TARGET_FILE:model-source>\" \"$source\" \"$parts/program.cpp\" \"$parts\"
 case $main in
