@@ -314,7 +314,7 @@ std::string rate_name(const Problem& problem, int beta, const Variant& variant) 
 }
 
 std::vector<tile::Chapter::Rate> rates() {
-  std::vector<tile::Chapter::Rate> rates;
+  std::vector<tile::Chapter::Rate> rates{{"lowest_mhz", "lowest SM clock"}};
   for (const Problem& p : problems)
     for (const int beta : {0, 1})
       for (const Variant& v : variants_for(p, beta))
@@ -475,7 +475,7 @@ TEST_CASE("four columns apart fill sectors in one request, and eight side by sid
   check_stores(16, 4, FlatSplit{});
 }
 
-TEST_CASE("4096 x 4096 results in half sectors make 2,097,152 excess sectors of 138 million") {
+TEST_CASE("4096 x 4096 words in half sectors make 2,097,152 excess sectors of 138 million") {
   const int stored =
       4096 * 4096 / 128 * simt::distinct_blocks(access_of<Adjacent>(0, 4096), 5);
   CHECK(stored - 4096 * 4096 / 8 == 2097152);

@@ -1,11 +1,9 @@
-// A chapter on a GPU: times its kernels; the model program makes the tables. In: the options, the chapter. Out: a
-// record on disk, or one in memory that the model program reads.
+// A chapter on a GPU: times its kernels. Out: a record on disk, or one in memory, of which the model program makes tables.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "common/bench/clocks.hpp"
 #include "common/bench/machine_code.hpp"
@@ -24,7 +22,10 @@ Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& prob
   note_clocks(record, "clocks_before");
   if (this_chapter().measure_rates != nullptr) {
     RateSink sink;
+    time_ms([](int) { hold_gpu(); }, 1000);  // the clock rises
+    ClockSampler sampler(nvml());
     this_chapter().measure_rates(sink);
+    if (const auto clocks = sampler.stop(); clocks.at("samples") != 0) sink.rate("lowest_mhz", clocks.at("sm_mhz")[0]);
     record["rates"] = sink.rates;
   }
   for (const Kernel& kernel : kernels) {
@@ -35,8 +36,7 @@ Record measure(const std::vector<Kernel>& kernels, const std::vector<Case>& prob
   for (const Case& c : problems) {
     fmt::print(stderr, "{} kernel{} at {} x {} x {} ...\n", kernels.size(), kernels.size() == 1 ? "" : "s", c.M, c.N,
                c.K);
-    std::vector<std::size_t> left(kernels.size());
-    std::iota(left.begin(), left.end(), 0u);
+    auto left = order_of_iteration(kernels.size(), 0);
     while (!left.empty()) {  // kernels whose operands have the same types are timed interleaved
       Case of_types = c;
       of_types.types = kernels[left.front()].types;

@@ -108,7 +108,7 @@ constexpr int rows_timed_at = 4096;
 std::string row_key(int words) { return "as_row_" + std::to_string(words); }
 
 std::vector<tile::Chapter::Rate> row_rates() {
-  std::vector<tile::Chapter::Rate> rates;
+  std::vector<tile::Chapter::Rate> rates{{"lowest_mhz", "lowest SM clock"}};
   for (const int words : words_of_a_row) {
     const std::string label =
         "ms at " + std::to_string(rows_timed_at) + ", rows of As of " + std::to_string(words);

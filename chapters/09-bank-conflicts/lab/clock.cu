@@ -213,7 +213,7 @@ void launch_pattern(const Pattern& pattern, dim3 grid, dim3 block, const int* fi
 }
 
 std::vector<tile::Chapter::Rate> pattern_rates() {
-  std::vector<tile::Chapter::Rate> rates;
+  std::vector<tile::Chapter::Rate> rates{{"lowest_mhz", "lowest SM clock"}};
   for (const Pattern& pattern : patterns)
     rates.push_back({"cycles." + pattern.name, "cycles per request: " + pattern.name});
   return rates;

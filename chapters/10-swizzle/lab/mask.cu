@@ -265,7 +265,7 @@ std::string rate_name(int size, const std::string& what) {
 // For each size, the cycles of an SM per warp-wide multiply-add in each variant, and the cost
 // of a wavefront ("price" in the record), fitted to them.
 std::vector<tile::Chapter::Rate> rates() {
-  std::vector<tile::Chapter::Rate> rates;
+  std::vector<tile::Chapter::Rate> rates{{"lowest_mhz", "lowest SM clock"}};
   for (const int size : sizes) {
     const std::string at = " at " + std::to_string(size) + ", one machine code";
     for (const Variant& v : variants)

@@ -120,7 +120,7 @@ std::vector<tile::Chapter::Profiled> profiled() {
 
 // Microseconds per sweep for each way of writing.
 std::vector<tile::Chapter::Rate> rates() {
-  std::vector<tile::Chapter::Rate> rates;
+  std::vector<tile::Chapter::Rate> rates{{"lowest_mhz", "lowest SM clock"}};
   for (const Place& place : {in_l2, to_dram})
     for (const Writer& w : writers)
       rates.push_back({w.key(place), "microseconds of writing, " + w.name + ", " + place.key});
