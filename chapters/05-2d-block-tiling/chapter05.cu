@@ -206,15 +206,35 @@ TEST_CASE("the thread tiles cover a tile of C once, and the loads cover As and B
   CHECK(tile::covers_once(Config::BK, Config::BN, Config::NUM_THREADS, of_Bs) == "");
 }
 
-TEST_CASE("a 16-byte load of As along dotIdx takes two wavefronts, one of Bs along j eight") {
-  simt::WarpAccess As{.active = ~0u, .size = 16}, Bs = As;
+// The wavefronts of a load of As along dotIdx and of one of Bs along j, by a warp that is
+// `columns` threads wide.
+std::pair<int, int> wavefronts_of(int columns, int bytes) {
+  simt::WarpAccess As{.active = ~0u, .size = bytes}, Bs = As;
   for (int lane = 0; lane < 32; ++lane) {
-    As.address[std::size_t(lane)] =
-        sizeof(float) * std::uint64_t(thread_tile_of(lane).row * Config::BK);
-    Bs.address[std::size_t(lane)] = sizeof(float) * std::uint64_t(thread_tile_of(lane).col);
+    const int row = lane / columns * Config::TM, col = lane % columns * Config::TN;
+    As.address[std::size_t(lane)] = sizeof(float) * std::uint64_t(row * Config::BK);
+    Bs.address[std::size_t(lane)] = sizeof(float) * std::uint64_t(col);
   }
-  CHECK(simt::shared_wavefronts(As, true) == 2);
-  CHECK(simt::shared_wavefronts(Bs, true) == 8);
+  return {simt::shared_wavefronts(As, true), simt::shared_wavefronts(Bs, true)};
+}
+
+TEST_CASE("a 16-byte load of As along dotIdx takes two wavefronts, one of Bs along j eight") {
+  CHECK(thread_tile_of(15).row == 0);
+  CHECK(thread_tile_of(16).col == 0);
+  CHECK(wavefronts_of(16, 16) == std::pair{2, 8});
+}
+
+TEST_CASE("of the other shapes of a warp, one makes single words of Bs cheaper, one float4s") {
+  CHECK(wavefronts_of(16, 4).second == 4);
+  CHECK(wavefronts_of(8, 4).second == 2);
+  CHECK(wavefronts_of(8, 16).second == 8);
+  CHECK(wavefronts_of(4, 16) == std::pair{8, 4});
+  const auto per_step = [](int columns) {  // a float4 of As lasts for four k-steps
+    const auto [As, Bs] = wavefronts_of(columns, 16);
+    return Config::TM * As / 4 + Config::TN / 4 * Bs;
+  };
+  CHECK(per_step(16) == 20);
+  CHECK(per_step(4) == 24);
 }
 
 #if TILE_ON_MODEL

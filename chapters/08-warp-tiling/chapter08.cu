@@ -385,13 +385,13 @@ TEST_CASE("every result of a tile has one thread, and so has every element of As
   check_maps(Tall{});
 }
 
-TEST_CASE("32 threads of 8x8 results cover half of a 64x64 warp tile") {
+TEST_CASE("32 threads of 8x8 accumulators cover half of a 64x64 warp tile") {
   using Halves = Config<128, 128, 16, 64, 64, 2, 8, 8, 1>;
   check_maps(Halves{});
   CHECK(Halves::WSUBM * Halves::WSUBN * 2 == Halves::WM * Halves::WN);
   CHECK(Halves::WMITER * Halves::WNITER == 2);
   CHECK(Halves::WSUBN == 32);
-  CHECK(Large::WMITER * Large::WNITER == 4);  // 8x4 results cover a quarter
+  CHECK(Large::WMITER * Large::WNITER == 4);  // 8x4 cover a quarter
   CHECK(Tall::WMITER * Tall::WNITER == 1);
 }
 

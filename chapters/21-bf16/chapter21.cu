@@ -753,7 +753,7 @@ TILE_GEMM_TESTS(tile::this_chapter().kernels)
 TILE_TRIED_ON_MODEL("words_ahead", "on_the_way", "on_the_way_buffered", "at_use", "packed",
                     "rounded")
 
-TEST_CASE("one tile, two, and odd and even numbers of them, whole and ragged" *
+TEST_CASE("one tile, two, and odd and even numbers of them, whole and residue" *
           doctest::test_suite("thorough")) {
   for (const tile::Kernel& kernel : tile::this_chapter().kernels)
     for (const int tiles : {1, 2, 3})

@@ -120,7 +120,7 @@ std::vector<Case> scaled_cases(const Case& shape) {
   return cases;
 }
 
-std::vector<Case> one_ragged_extent(const Tile& tile) {
+std::vector<Case> one_residue_extent(const Tile& tile) {
   std::vector<Case> cases;
   const Case whole{tile.BM, tile.BN, 2 * tile.BK, 1, 0, 0, Fill::integers};
   for (int Case::*const extent : {&Case::M, &Case::N, &Case::K})

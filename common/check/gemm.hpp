@@ -175,7 +175,7 @@ std::string first_failure(const Launchable& kernel, const std::vector<Case>& cas
 /// The same shape with other alpha and beta, including negative ones and zero.
 std::vector<Case> scaled_cases(const Case& shape);
 /// Shapes that differ from whole tiles of `tile` in one extent at a time, by one, below and above; integers.
-std::vector<Case> one_ragged_extent(const Tile& tile);
+std::vector<Case> one_residue_extent(const Tile& tile);
 /// Whole tiles that allow 16-byte accesses, with different leading dimensions; integers.
 std::vector<Case> whole_tiles(const Tile& tile, const Types& types = {});
 /// Whole tiles in which one pointer or one leading dimension rules out 16-byte accesses; integers.

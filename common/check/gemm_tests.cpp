@@ -96,14 +96,14 @@ std::vector<Kernel> tried(const std::vector<Kernel>& kernels) {
 }
 
 void test_shapes(const std::vector<Kernel>& kernels) {
-  std::vector<Case> ragged;  // no extent a multiple of a tile, none square
+  std::vector<Case> residue;  // no extent a multiple of a tile, none square
   for (const auto& [M, N, K] :
        std::vector<std::array<int, 3>>{{1, 1, 1}, {32, 32, 32}, {33, 65, 17}, {96, 40, 129}, {5, 200, 3}, {130, 2, 64}})
-    ragged.push_back({M, N, K, 1, 0, 0, Fill::integers});
+    residue.push_back({M, N, K, 1, 0, 0, Fill::integers});
   for (const Kernel& kernel : kernels) {
-    expect_right(kernel, ragged);
+    expect_right(kernel, residue);
     expect_right(kernel, whole_tiles(kernel.tile, kernel.types));
-    expect_right(kernel, one_ragged_extent(kernel.tile));
+    expect_right(kernel, one_residue_extent(kernel.tile));
   }
 }
 
@@ -188,9 +188,9 @@ void test_far_offsets(const std::vector<Kernel>& kernels) {
   for (const Kernel& kernel : kernels) {
     const auto [BM, BN, BK, takes] = kernel.tile;
     const Case whole{BM, BN, BK * std::max(2, 32 / BK), 1, 2, 0, Fill::integers};
-    Case ragged = whole;
-    ragged.N = std::max(1, ragged.N - 1);
-    for (const Case& near : {whole, ragged}) {
+    Case residue = whole;
+    residue.N = std::max(1, residue.N - 1);
+    for (const Case& near : {whole, residue}) {
       Case A = near, B = near, C = near;
       A.pads.A = far_ld(near.M) - near.K;
       B.pads.B = far_ld(near.K) - near.N;

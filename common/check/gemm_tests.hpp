@@ -26,7 +26,7 @@ void test_large_problems(const std::vector<Kernel>& kernels);  ///< GPU only
 /// type. Chapters call it themselves, because kernels that split a sum among threads cannot pass.
 void test_order_of_additions(const std::vector<Kernel>& kernels, const std::vector<Case>& cases);
 #if TILE_ON_MODEL
-void test_ragged_is_clean(const std::vector<Kernel>& kernels);
+void test_residue_is_clean(const std::vector<Kernel>& kernels);
 void test_choice_of_kernel(const std::vector<Kernel>& kernels);
 /// Only whole tiles, for kernels that need not pass all tests.
 void test_whole_tiles_are_clean(const std::vector<Kernel>& kernels);
@@ -79,8 +79,8 @@ void skip_test(const std::string& reason);
 
 #if TILE_ON_MODEL
 #define TILE_GEMM_MODEL_TESTS(kernels)                                                                                \
-  TILE_GEMM_TEST("ragged shapes are free of races and stray accesses" * doctest::test_suite("model"),                 \
-                 test_ragged_is_clean, kernels)                                                                       \
+  TILE_GEMM_TEST("residue tiles are free of races and stray accesses" * doctest::test_suite("model"),                 \
+                 test_residue_is_clean, kernels)                                                                      \
   TILE_GEMM_TEST("the launcher picks the fast kernel where it may and nowhere else" * doctest::test_suite("model"),   \
                  test_choice_of_kernel, kernels)                                                                      \
   TEST_CASE("every kernel is free of races on whole tiles" * doctest::test_suite("model thorough")) {                 \

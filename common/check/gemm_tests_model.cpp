@@ -71,9 +71,9 @@ constexpr double by_place_tolerance = 0.25;
 
 }  // namespace
 
-void test_ragged_is_clean(const std::vector<Kernel>& kernels) {
+void test_residue_is_clean(const std::vector<Kernel>& kernels) {
   for (const Kernel& kernel : kernels) {
-    std::vector<Case> cases = one_ragged_extent(kernel.tile);
+    std::vector<Case> cases = one_residue_extent(kernel.tile);
     cases.push_back({33, 65, 17, 1, 0, 0, Fill::integers});
     cases.push_back({70, 31, 50, 1, 2, 5, Fill::integers});
     for (const Case& c : cases) {
