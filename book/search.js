@@ -1,6 +1,5 @@
 // Search: the index is TILE_SEARCH, an entry for each section and each word that is defined, and lunr finds in it. Titles come first, and what explains a word before
-// sections that use it, such as exercises; where a word is found in a program alone, it is shown as such. Arrow keys choose a result, Enter opens it, Escape or a
-// click elsewhere closes the list.
+// sections that use it, such as exercises; where a word is found in a program alone, it is shown as such. Arrow keys choose a result, Enter opens it, Escape closes the list.
 "use strict";
 
 const TileSearch = (() => {
@@ -16,7 +15,7 @@ const TileSearch = (() => {
   const isNotebook = (entry) => entry.page.startsWith("notebook");  // after the chapters
   const afterIdea = new Set(["Correctness", "What changed", "Limits", "Break it", "Exercises", "Reproduce"]);  // sections that use its words
 
-  // Names of a program are one word each, and so are texts with a hyphen: "double-buffering" is two.
+  // Names of a program are one word each, and so are the parts of those with dots and underscores. Texts with a hyphen are not: "double-buffering" is two.
   function build() {
     // lunr 2.3 takes two nodes of its automaton for one when their edges read the same, and ends no number: "1" to node 234 reads like "1" to 2
     // and "3" to 4. Words with digits are lost, others are made up, and looking one of those up throws. With an end to each number none is.
@@ -29,6 +28,7 @@ const TileSearch = (() => {
       this.field("title", { boost: 10 });
       this.field("text");
       this.field("code", { boost: 0.5 });
+      this.field("parts", { boost: 0.3, extractor: (entry) => ((entry.text + " " + entry.code).match(/\w*[._]\w[\w.]*/g) || []).join(" ").replace(/[._]+/g, " ") });
       TILE_SEARCH.forEach((entry, at) =>
         this.add({ ...entry, at }, { boost: afterIdea.has(entry.title) || isCollected(entry) || isNotebook(entry) ? 0.5 : 1 }));
     });
@@ -49,13 +49,14 @@ const TileSearch = (() => {
     return telling.length === 0 || isTitle ? words : telling;
   }
 
-  // Entry number -> score, of a single word: as it stands, its stem, or what begins with it.
+  // Entry number -> score, of a single word: as it stands, its stem, or what begins with it; where there is none, with another letter.
   function scores(word) {
-    const found = index.query((query) => {
+    const exact = index.query((query) => {
       const stem = index.pipeline.runString(word);
       if (stem.length) query.term(stem, { boost: 10 });
       query.term(word, { wildcard: lunr.Query.wildcard.TRAILING });
     });
+    const found = exact.length || word.length < 4 ? exact : index.query((query) => query.term(word, { editDistance: 1 }));
     return new Map(found.map((hit) => [Number(hit.ref), hit.score]));
   }
 
@@ -78,9 +79,10 @@ const TileSearch = (() => {
       entry, rank: titleRank(entry, words), score: total(at), all: each.every((found) => found.has(at)),
     })).filter((hit) => hit.rank > 0 || hit.score > 0);
     const best = hits.filter((hit) => hit.rank > 0 || hit.all);
-    const parts = query.replace(/([a-z])([A-Z])/g, "$1 $2");  // atomicAdd
+    const parts = query.replace(/([a-z])([A-Z])/g, "$1 $2").replace(/[._]+/g, " ");  // atomicAdd, LDG.128
     if (hits.length === 0 && parts !== query) return find(parts);
-    return (best.length ? best : hits).sort((a, b) => b.rank - a.rank || b.score - a.score).map((hit) => hit.entry);
+    const sorted = (best.length ? best : hits).sort((a, b) => b.rank - a.rank || b.score - a.score).map((hit) => hit.entry);
+    return Object.assign(sorted, { some: best.length === 0 });
   }
 
   // The text around the first hit, which is marked.
@@ -135,9 +137,9 @@ const TileSearch = (() => {
       choose(0);
       open(query.length >= 2);
       if (results.hidden) return;
-      const found = find(query).slice(0, shownResults);
-      results.append(...found.map((entry, i) => item(entry, asked(query), i)));
-      if (found.length === 0) results.append(element("li", { className: "nothing" }, "Nothing found."));
+      const found = find(query);
+      if (found.some) results.append(element("li", { className: "nothing" }, found.length ? "No section has all of these words. Some have a few:" : "Nothing found."));
+      results.append(...found.slice(0, shownResults).map((entry, i) => item(entry, asked(query), i)));
     }
 
     input.addEventListener("input", show);
