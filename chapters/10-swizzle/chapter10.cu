@@ -120,7 +120,7 @@ constexpr int rank(LaneBits bits, unsigned mask = ~0u) {
   for (unsigned left : bits.word) {
     left &= mask;
     for (int i = 0; i < rank; ++i)
-      if ((left ^ bits.word[i]) < left) left ^= bits.word[i];
+      if ((left ^ bits.word[i]) < left) left ^= bits.word[i];  // clears that word's top bit
     if (left != 0) bits.word[rank++] = left;
   }
   return rank;
