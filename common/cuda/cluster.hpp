@@ -80,8 +80,7 @@ __device__ __forceinline__ void barrier_cluster_arrive() {
                               : "memory");
 }
 
-/// barrier.cluster.wait: waits until all threads of the cluster that have not returned have
-/// arrived.
+/// barrier.cluster.wait: waits until all threads of the cluster have arrived or returned.
 __device__ __forceinline__ void barrier_cluster_wait() {
   TILE_HOPPER_INSTRUCTION(simt::device::wait_for_cluster_barrier(),
                           "barrier.cluster.wait.acquire;" ::

@@ -39,8 +39,7 @@ __device__ __forceinline__ void cp_async_cg(void* shared, const void* global) {
 #endif
 }
 
-/// cp.async.commit_group: commits the copies that this thread has started since the last
-/// call as a group.
+/// cp.async.commit_group: makes this thread's copies since the last call a group.
 __device__ __forceinline__ void cp_async_commit_group() {
 #if TILE_ON_GPU
   asm volatile("cp.async.commit_group;" ::: "memory");

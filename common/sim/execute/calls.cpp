@@ -23,7 +23,7 @@ void* shared(const SharedDeclaration& declaration) noexcept {
 namespace {
 // The running lane arrives at a barrier for `threads` threads, a number that must agree with earlier arrivals. The last
 // lane of a block also counts for the missing lanes of its warp: a barrier counts whole warps.
-NamedBarrier& come_to_barrier(const Call& call, int number, int threads) {
+[[gnu::always_inline]] inline NamedBarrier& come_to_barrier(const Call& call, int number, int threads) {
   const auto refuse = [&](const std::string& why) {
     fail(call.w, "barrier", call.pc, fmt::format("comes to barrier {} for {} threads{}", number, threads, why));
   };

@@ -67,10 +67,13 @@ struct Arena {
 /// The layout of variables in an arena, in steps of `grain` bytes: the same in all blocks of a launch.
 struct SharedLayout {
   static constexpr std::size_t grain = 16;  ///< no two variables share a grain
-
-  std::size_t bytes = 0;                       ///< of an arena
-  const std::uint16_t* variable_at = nullptr;  ///< 1 + index of the variable, or 0
-  const std::uint32_t* offset_of = nullptr;    ///< by SharedVariable::number
+  struct Grain {
+    std::uint32_t room = 0;    ///< bytes to the end of the variable
+    std::uint16_t number = 0;  ///< 1 + index of the variable, or 0
+  };
+  std::size_t bytes = 0;  ///< of an arena
+  const Grain* grains = nullptr;
+  const std::uint32_t* offset_of = nullptr;  ///< by SharedVariable::number
 };
 
 /// A __shared__ variable with its offset in an arena, and the start of its cells.
@@ -340,8 +343,8 @@ struct Launch {
   Counts counts;  // at first only kernel, grid and shared memory; the rest once a traced launch has ended
   bool traced = false;
   Trace options;
-  std::vector<PlacedVariable> variables;   // that the kernel may touch, ordered by offset; dynamic ones last
-  std::vector<std::uint16_t> variable_at;  // the tables of SharedLayout
+  std::vector<PlacedVariable> variables;    // that the kernel may touch, ordered by offset; dynamic ones last
+  std::vector<SharedLayout::Grain> grains;  // the tables of SharedLayout
   std::vector<std::uint32_t> offset_of;
   std::size_t arena_bytes = 0;
   std::size_t variable_bytes = 0;  // of all of them
@@ -366,7 +369,7 @@ void settle(Worker& worker);
 
 /// The context of a device function that a kernel has called. The hooks are off while it lives.
 struct Call {
-  explicit Call(const void* return_address) : pc(reinterpret_cast<Address>(return_address)) {
+  [[gnu::always_inline]] explicit Call(const void* return_address) : pc(reinterpret_cast<Address>(return_address)) {
     if (lane.unsettled) settle(w);
   }
   hooks::ScopedIgnore ignore;
@@ -452,10 +455,8 @@ inline bool is_shared(const Worker& w, Address address) { return address - w.sha
 [[gnu::always_inline]] inline PlacedVariable* variable_of(const Worker& w, Address address, std::size_t size,
                                                           Address shared_begin) {
   const std::size_t offset = address - shared_begin;
-  const std::uint16_t index = w.shared.variable_at[offset / SharedLayout::grain];
-  if (index == 0) return nullptr;
-  PlacedVariable& variable = w.launch->variables[index - 1];
-  return offset + size <= variable.offset + variable.size ? &variable : nullptr;
+  const auto [room, number] = w.shared.grains[offset / SharedLayout::grain];
+  return offset % SharedLayout::grain + size <= room ? &w.launch->variables[number - 1] : nullptr;
 }
 
 // --- Accesses (touch.cpp) --------------------------------------------------------------------------------------------

@@ -88,12 +88,12 @@ void place_shared_memory(Launch& launch) {
 
 void describe_layout(Launch& launch) {
   constexpr std::size_t grain = SharedLayout::grain;
-  launch.variable_at.assign(launch.arena_bytes / grain, 0);
+  launch.grains.assign(launch.arena_bytes / grain, {});
   launch.offset_of.assign(hooks::shared_variable_count() + 1, 0);  // offset 0: memory that the kernel must not touch
   for (std::size_t i = 0; i < launch.variables.size(); ++i) {
     const PlacedVariable& v = launch.variables[i];
     for (std::size_t at = v.offset; at < v.offset + v.size; at += grain)
-      launch.variable_at[at / grain] = std::uint16_t(i + 1);
+      launch.grains[at / grain] = {std::uint32_t(v.offset + v.size - at), std::uint16_t(i + 1)};
     if (!v.is_dynamic) launch.offset_of[v.number] = std::uint32_t(v.offset);
   }
 }
@@ -112,7 +112,7 @@ std::size_t static_bytes(const Launch& launch) {
 cost::Array array_of(const Worker& w, Address address) {
   if (const Block* owner = is_shared(w, address) ? w.block : owner_of(w, address)) {
     const std::size_t offset = address - owner->shared_begin();
-    const auto index = std::uint16_t(w.shared.variable_at[offset / SharedLayout::grain] - 1);
+    const auto index = std::uint16_t(w.shared.grains[offset / SharedLayout::grain].number - 1);
     const PlacedVariable& v = w.launch->variables[index];
     const Address begin = owner->shared_begin() + v.offset;
     return {owner == w.block ? Space::shared : Space::distributed, index, begin, begin + v.size, begin};

@@ -418,7 +418,7 @@ void run_blocks(Worker& worker) {
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   for (const int signal : {SIGFPE, SIGSEGV}) sigaction(signal, &action, nullptr);
   Launch& launch = *worker.launch;
-  worker.shared = {launch.arena_bytes, launch.variable_at.data(), launch.offset_of.data()};
+  worker.shared = {launch.arena_bytes, launch.grains.data(), launch.offset_of.data()};
   while (!launch.stop) {
     const bool fills = launch.schedule == Schedule::make_way && worker.resident.size() < enough_interleaved;
     // A lane that waits for another block may proceed after that block has run.

@@ -117,7 +117,8 @@ order::Access access_of(const Worker& w, Touched t) {
 
 // Whether `size` bytes of the running block's shared memory lie in one variable.
 [[gnu::always_inline]] inline bool has_room(const Worker& w, Address address, std::size_t size) {
-  return variable_of(w, address, size, w.shared_begin) != nullptr;
+  const std::size_t offset = address - w.shared_begin;
+  return offset % SharedLayout::grain + size <= w.shared.grains[offset / SharedLayout::grain].room;
 }
 
 // A strong access after a fence releases what its thread did before the fence to threads that then read the value.

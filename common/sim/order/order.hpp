@@ -265,7 +265,7 @@ class SharedCells {
   }
   /// Notes the access if it is the usual one, a read of a word written before the last barrier of the block, which
   /// cannot conflict. Returns false otherwise: then call put().
-  bool put_usual(std::size_t word, const Access& access) {
+  [[gnu::always_inline]] bool put_usual(std::size_t word, const Access& access) {
     const Stamp writer = words_[word].writer;
     const BlockOrder& order = access.order;
     if (access.writes || access.atomic || access.may_poll || access.copy != 0 || block_of(writer) != order.serial() ||
@@ -295,7 +295,7 @@ class SharedCells {
   Readers& readers_of(std::size_t word, std::size_t warp) { return readers_[warp * words_.size() + word]; }
   void forget_readers(std::size_t word);
   // For a read when no lane of its warp has read the word at another epoch since the last barrier of the block.
-  void note_read_of_thread(std::size_t word, const Access& access) {
+  [[gnu::always_inline]] void note_read_of_thread(std::size_t word, const Access& access) {
     const Epoch epoch = access.order.clock(access.thread).epoch;
     Readers& mine = readers_of(word, std::size_t(access.thread) / 32);
     if (mine.epoch != epoch) mine.lanes = 0;  // older reads are ordered before all later accesses
