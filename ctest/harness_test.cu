@@ -505,19 +505,9 @@ TEST_CASE("a rotation of copies is three times as large as the L2") {
 
 TEST_CASE("rounding up is correct up to the largest int") { CHECK(tile::ceil_div(INT_MAX, 16) == 1 << 27); }
 
-TEST_CASE("a median is settled when its own spread is small") {
-  const auto spread = [](int count, double width) {
-    std::vector<double> samples;
-    for (int i = 0; i < count; ++i) samples.push_back(100 + width * (i % 5 - 2));
-    return samples;
-  };
-  CHECK(tile::settled(spread(20, 0.5)));
-  CHECK_FALSE(tile::settled(spread(19, 0.0)));  // never with fewer than 20
-  CHECK_FALSE(tile::settled(spread(20, 5)));
-  CHECK(tile::settled(spread(2000, 5)));  // more samples settle it
-  std::vector<double> outlier = spread(40, 0.1);
-  outlier[7] = 1000;
-  CHECK(tile::settled(outlier));
+TEST_CASE("problems of more than 4096 cubed are timed 20 times, the others 100") {
+  CHECK(tile::repetitions_of(4096, 4096, 4096) == 100);
+  CHECK(tile::repetitions_of(4096, 4096, 4097) == 20);
 }
 
 TEST_CASE("ceilings follow from the counts") {

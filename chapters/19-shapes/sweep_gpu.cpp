@@ -26,8 +26,7 @@ int time_sweep(const Sweep& sweep, const Options& options) {
   for (const Case& c : sweep.problems) {
     const Rotation rotation(c);
     constexpr int of_each_suggestion = 7;
-    constexpr Effort quick{1, 20, 60, 0.5};
-    Record run = time_against_cublas({sweep.kernel}, rotation, of_each_suggestion, quick).front();
+    Record run = time_against_cublas({sweep.kernel}, rotation, of_each_suggestion).front();
     run["choice"] = sweep.choice(rotation.product(0));
     entry["runs"].push_back(run);
     fmt::print(stderr, "[{:2}/{}] {:>22}: {:5.1f} TFLOP/s, {:.3f} x {}, {}   {:.0f} s\n", entry["runs"].size(),

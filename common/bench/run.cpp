@@ -32,14 +32,6 @@ Spread spread_of(std::vector<double> samples) {
   return {(samples[(n - 1) / 2] + samples[n / 2]) / 2, at(0.1), at(0.9)};
 }
 
-bool settled(std::vector<double> samples) {
-  const std::size_t n = samples.size();
-  if (n < 20) return false;
-  std::ranges::sort(samples);
-  const double quartiles = samples[3 * n / 4] - samples[n / 4];
-  return quartiles / 2 / std::sqrt(double(n)) < 0.0025 * samples[n / 2];
-}
-
 double tflops_of(double M, double N, double K, double ms) { return 2 * M * N * K * 1e-9 / ms; }
 
 double to_nanosecond(double ms) { return std::round(ms * 1e6) / 1e6; }

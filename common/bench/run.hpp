@@ -17,9 +17,8 @@ struct Spread {
 };
 Spread spread_of(std::vector<double> samples);
 
-/// Whether the median of at least 20 samples is known well enough: half their interquartile range over the square root of
-/// their number, about the spread of the median itself, is less than a quarter of a percent of the median.
-bool settled(std::vector<double> samples);
+/// How often a problem is timed: 100 times, or 20 if it has more than 2 * 4096^3 operations.
+constexpr int repetitions_of(double M, double N, double K) { return M * N * K <= 4096.0 * 4096 * 4096 ? 100 : 20; }
 
 /// TFLOP/s of a product of these extents that takes `ms` milliseconds.
 double tflops_of(double M, double N, double K, double ms);

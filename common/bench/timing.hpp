@@ -62,19 +62,11 @@ struct CublasLt {
 /// `repetitions` times, rotating through the problem's copies. For FP32 operands, algorithms with tensor cores are skipped.
 CublasLt search_cublas_lt(const Rotation& rotation, int repetitions);
 
-/// How often kernels are timed, after the warm-up iterations: until the medians of their times and ratios have settled
-/// (run.hpp), up to a maximum; or, after a minimum, until a number of seconds has passed.
-struct Effort {
-  int warm_up = 3;
-  std::size_t fewest = 20, most = 200;
-  double seconds = 1e9;
-};
-
 /// Runs of kernels with the same types, one for each: checks each kernel, then times them interleaved, each paired with
 /// cublasGemmEx and with cuBLASLt's fastest suggestion, for which each suggestion is timed several times; if that
 /// number is 0, without cuBLASLt. "clocks" covers all of them together. Throws std::runtime_error if a result is wrong.
 std::vector<Record> time_against_cublas(const std::vector<Launchable>& kernels, const Rotation& rotation,
-                                        int repetitions_of_suggestions, const Effort& effort = {});
+                                        int repetitions_of_suggestions);
 
 /// Throws std::runtime_error unless each kernel is exact on this problem with integers.
 void require_exact(const std::vector<Launchable>& kernels, Case c);

@@ -95,15 +95,6 @@ struct Timed {
   double deviation;
   std::vector<std::unique_ptr<BoundKernel>> prepared;
   std::vector<std::vector<double>> ms;
-
-  // Whether the medians of its time and of its ratios to the baselines have settled.
-  bool all_settled() const {
-    return std::ranges::all_of(ms, [&](const std::vector<double>& side) {
-      std::vector<double> values = ms.front();
-      if (&side != &ms.front()) std::ranges::transform(side, values, values.begin(), std::divides());
-      return settled(values);
-    });
-  }
 };
 
 }  // namespace
@@ -145,7 +136,7 @@ Product Rotation::product(std::size_t i) const {
 // The kernel, cuBLAS and, if given, cuBLASLt run in an order that changes from iteration to iteration, so that no side
 // always runs with the clock and heat that the same other one left.
 std::vector<Record> time_against_cublas(const std::vector<Launchable>& kernels, const Rotation& rotation,
-                                        int repetitions_of_suggestions, const Effort& effort) {
+                                        int repetitions_of_suggestions) {
   std::vector<Timed> timed;
   for (const Launchable& kernel : kernels)
     timed.push_back({require_correct(runs_of(kernel), rotation), prepared_for(kernel, rotation), {}});
@@ -166,25 +157,20 @@ std::vector<Record> time_against_cublas(const std::vector<Launchable>& kernels, 
   };
   for (Timed& t : timed) {
     t.ms.resize(sides);
-    for (int i = 0; i < effort.warm_up; ++i)
+    for (int i = 0; i < 3; ++i)
       for (std::size_t side = 0; side < sides; ++side) run(t, side);
   }
   check(cudaDeviceSynchronize(), "warm-up");
 
-  const Stopwatch watch;
-  const auto done = [&](const Timed& t) {
-    const std::size_t iterations = t.ms.front().size();
-    return iterations >= effort.most || t.all_settled() ||
-           (iterations >= effort.fewest && watch.seconds() > effort.seconds);
-  };
+  const Case& c = rotation.problem;
+  const auto repetitions = std::size_t(repetitions_of(c.M, c.N, c.K));
   std::vector<Event> events(sides + 1);
   ClockSampler clocks(nvml());
-  for (std::size_t iteration = 0; !std::ranges::all_of(timed, done); ++iteration) {
+  for (std::size_t iteration = 0; iteration < repetitions; ++iteration) {
     const std::vector<std::size_t> order = order_of_iteration(sides, iteration);
     for (std::size_t i = 0; i < timed.size(); ++i) {
       // A different kernel begins each iteration: otherwise one would always run after the same other, with its heat.
       Timed& t = timed[(i + iteration) % timed.size()];
-      if (done(t)) continue;
       hold_gpu();
       events[0].record();
       for (std::size_t place = 0; place < sides; ++place) {
@@ -199,7 +185,7 @@ std::vector<Record> time_against_cublas(const std::vector<Launchable>& kernels, 
   const Record sampled = clocks.stop();
   std::vector<Record> runs;
   for (const Timed& t : timed) {
-    Record& result = runs.emplace_back(to_json(rotation.problem.problem()));
+    Record& result = runs.emplace_back(to_json(c.problem()));
     result.update({{"samples_ms", t.ms[0]},
                    {"cublas_samples_ms", t.ms[1]},
                    {"clocks", sampled},
