@@ -12,6 +12,24 @@
   if (matchMedia("(max-width: 1099px)").matches) contents.querySelector("details").open = false;
   else if (here) contents.scrollTop += here.getBoundingClientRect().top - contents.getBoundingClientRect().top - 70;
 
+  // They mark the section that is being read, and show it.
+  const links = [...contents.querySelectorAll(".on-this-page > ul > li > a")];
+  const places = links.map((link) => document.getElementById(decodeURIComponent(link.hash.slice(1))));
+  let read;
+  function follow() {
+    const atEnd = scrollY + innerHeight > document.documentElement.scrollHeight - 2;
+    const now = links[places.findLastIndex((place) => place && (atEnd || place.getBoundingClientRect().top < innerHeight / 3))];
+    if (now === read) return;
+    if (read) read.classList.remove("read");
+    read = now;
+    if (!read) return;
+    read.classList.add("read");
+    const frame = contents.getBoundingClientRect(), box = read.getBoundingClientRect();
+    if (box.top < frame.top + 40 || box.bottom > frame.bottom - 40) contents.scrollTop += box.top - frame.top - frame.height / 3;
+  }
+  addEventListener("scroll", follow, { passive: true });
+  follow();
+
   // Links to sections, for whoever wants to point at one.
   for (const heading of document.querySelectorAll("article :is(h1, h2, h3)[id]")) {
     const link = make("a", { className: "permalink", href: "#" + heading.id, textContent: "#" });
@@ -150,6 +168,19 @@
     claim.tabIndex = 0;
     noteOf(claim);
     claim.addEventListener("click", (event) => { if (!event.target.closest("a")) showNote(claim); });
+  }
+  // In a row of a table one of them is in the order of tabs, and arrow keys lead to the others.
+  for (const row of document.querySelectorAll("article tr")) {
+    const marked = [...row.querySelectorAll(".number-link, .claim[tabindex]")];
+    for (const [i, mark] of marked.entries()) {
+      if (i > 0) mark.tabIndex = -1;
+      mark.addEventListener("keydown", (event) => {
+        const next = marked[i + { ArrowLeft: -1, ArrowRight: 1 }[event.key]];
+        if (!next) return;
+        next.focus();
+        event.stopPropagation();
+      });
+    }
   }
   document.addEventListener("pointerdown", (event) => { if (!event.target.closest(".number-link, .claim, .number-note")) hideNote(); });
 

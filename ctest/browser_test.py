@@ -210,6 +210,12 @@ TRY_PAGE = r"""async () => {
   }
   const number = /\/(\d\d)\.html$/.exec(location.pathname);
   expect(!number || number[1] === "00" || document.querySelector("figure.interactive"), "a chapter without an interactive figure");
+  // At the end of the page the contents mark a later section than its first; in a row of a table the tab key stops once.
+  const sections = all(".toc .on-this-page > ul > li > a");
+  scrollTo(0, 1e7);
+  dispatchEvent(new Event("scroll"));
+  expect(sections.length < 2 || sections.slice(1).filter((link) => link.matches(".read")).length === 1, "the contents do not follow");
+  expect(all("article tr").every((row) => all(".number-link, .claim", row).filter((mark) => mark.tabIndex === 0 && mark.checkVisibility()).length < 2), "several tab stops in a row");
   // The button for the dark.
   const paper = () => getComputedStyle(document.documentElement).backgroundColor, before = paper();
   document.getElementById("theme").click();
