@@ -12,7 +12,7 @@
   if (matchMedia("(max-width: 1099px)").matches) contents.querySelector("details").open = false;
   else if (here) contents.scrollTop += here.getBoundingClientRect().top - contents.getBoundingClientRect().top - 70;
 
-  // They mark the section that is being read, and show it.
+  // They mark the section being read, and keep it in view.
   const links = [...contents.querySelectorAll(".on-this-page > ul > li > a")];
   const places = links.map((link) => document.getElementById(decodeURIComponent(link.hash.slice(1))));
   let read;
@@ -169,7 +169,7 @@
     noteOf(claim);
     claim.addEventListener("click", (event) => { if (!event.target.closest("a")) showNote(claim); });
   }
-  // In a row of a table one of them is in the order of tabs, and arrow keys lead to the others.
+  // In a row of a table the Tab key stops at the first of them, and arrow keys lead to the others.
   for (const row of document.querySelectorAll("article tr")) {
     const marked = [...row.querySelectorAll(".number-link, .claim[tabindex]")];
     for (const [i, mark] of marked.entries()) {

@@ -210,7 +210,7 @@ TRY_PAGE = r"""async () => {
   }
   const number = /\/(\d\d)\.html$/.exec(location.pathname);
   expect(!number || number[1] === "00" || document.querySelector("figure.interactive"), "a chapter without an interactive figure");
-  // At the end of the page the contents mark a later section than its first; in a row of a table the tab key stops once.
+  // At the end of the page the contents mark a later section than its first; in a row of a table the Tab key stops once.
   const sections = all(".toc .on-this-page > ul > li > a");
   scrollTo(0, 1e7);
   dispatchEvent(new Event("scroll"));

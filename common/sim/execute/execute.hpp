@@ -68,8 +68,8 @@ struct Arena {
 struct SharedLayout {
   static constexpr std::size_t grain = 16;  ///< no two variables share a grain
   struct Grain {
-    std::uint32_t room = 0;    ///< bytes to the end of the variable
-    std::uint16_t number = 0;  ///< 1 + index of the variable, or 0
+    std::uint32_t room = 0;      ///< bytes to the end of the variable
+    std::uint16_t variable = 0;  ///< 1 + its index, or 0
   };
   std::size_t bytes = 0;  ///< of an arena
   const Grain* grains = nullptr;
@@ -455,8 +455,8 @@ inline bool is_shared(const Worker& w, Address address) { return address - w.sha
 [[gnu::always_inline]] inline PlacedVariable* variable_of(const Worker& w, Address address, std::size_t size,
                                                           Address shared_begin) {
   const std::size_t offset = address - shared_begin;
-  const auto [room, number] = w.shared.grains[offset / SharedLayout::grain];
-  return offset % SharedLayout::grain + size <= room ? &w.launch->variables[number - 1] : nullptr;
+  const auto [room, variable] = w.shared.grains[offset / SharedLayout::grain];
+  return variable != 0 && offset % SharedLayout::grain + size <= room ? &w.launch->variables[variable - 1] : nullptr;
 }
 
 // --- Accesses (touch.cpp) --------------------------------------------------------------------------------------------

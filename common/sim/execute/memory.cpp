@@ -112,7 +112,7 @@ std::size_t static_bytes(const Launch& launch) {
 cost::Array array_of(const Worker& w, Address address) {
   if (const Block* owner = is_shared(w, address) ? w.block : owner_of(w, address)) {
     const std::size_t offset = address - owner->shared_begin();
-    const auto index = std::uint16_t(w.shared.grains[offset / SharedLayout::grain].number - 1);
+    const auto index = std::uint16_t(w.shared.grains[offset / SharedLayout::grain].variable - 1);
     const PlacedVariable& v = w.launch->variables[index];
     const Address begin = owner->shared_begin() + v.offset;
     return {owner == w.block ? Space::shared : Space::distributed, index, begin, begin + v.size, begin};
