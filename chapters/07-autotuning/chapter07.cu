@@ -476,15 +476,15 @@ TEST_CASE("each constraint refuses what it is about, and nothing else") {
   // Each violates one constraint alone, in the order of `valid`.
   for (const Shape s :
        {Shape{48, 32, 8, 4, 12}, Shape{32, 32, 4, 4, 16}, Shape{32, 32, 4, 2, 16},
-        Shape{32, 32, 12, 4, 8}, Shape{32, 48, 4, 4, 12}, Shape{32, 256, 64, 4, 4}})
+        Shape{32, 32, 20, 4, 8}, Shape{32, 48, 4, 4, 12}, Shape{32, 80, 8, 4, 20},
+        Shape{32, 256, 64, 4, 4}})
     CHECK_FALSE(valid(s));
   CHECK(valid({32, 32, 8, 4, 8}));
 }
 
 TEST_CASE("64,8,256 is not valid: 256 threads load 1024 elements at once, the tile has 512") {
   constexpr Shape s{64, 64, 8, 4, 4};
-  CHECK(4 * s.threads() == 1024);
-  CHECK(s.BM * s.BK == 512);
+  CHECK((4 * s.threads() == 1024 && s.BM * s.BK == 512));
   CHECK(!loads_of_A_fit(s));
   CHECK(!valid(s));
 }

@@ -27,9 +27,10 @@ enum class Convert {
   at_use       // after shared memory, which holds pairs of BF16
 };
 
-template <Convert CONVERT_>
+template <Convert CONVERT_, int UNROLL_ = 16>
 struct Config {
   static constexpr Convert CONVERT = CONVERT_;
+  static constexpr int UNROLL = UNROLL_;  // k-steps in the machine code of the main loop
   using In = std::conditional_t<CONVERT == Convert::nowhere, float, bf16>;     // of A and B
   using Shared = std::conditional_t<CONVERT == Convert::at_use, bf16, float>;  // of As and Bs
   using Four = std::conditional_t<CONVERT == Convert::at_use, uint2, float4>;  // of Shared
@@ -55,9 +56,10 @@ struct Config {
                 "the swizzle must move four rows together and stay within the warp tile");
 };
 
-using Deep = Config<Convert::nowhere>;         // floats
-using OnTheWay = Config<Convert::on_the_way>;  // BF16 in memory, floats in shared memory
-using Packed = Config<Convert::at_use>;        // BF16 in both
+using Deep = Config<Convert::nowhere>;          // floats
+using OnTheWay = Config<Convert::on_the_way>;   // BF16 in memory, floats in shared memory
+using Packed = Config<Convert::at_use>;         // BF16 in both
+using PackedHalf = Config<Convert::at_use, 8>;  // the same, with half as long a loop
 // [/snippet config]
 
 // [snippet convert]
@@ -113,6 +115,19 @@ __device__ __forceinline__ void unpack(const uint4& loaded, float (&to)[8]) {
   to[3] = upper_of(loaded.y), to[4] = lower_of(loaded.z), to[5] = upper_of(loaded.z),
   to[6] = lower_of(loaded.w), to[7] = upper_of(loaded.w);
 }
+// And the way back, for elements that were loaded one by one.
+__device__ __forceinline__ uint4 pack(const float (&e)[4]) {
+  return {__float_as_uint(e[0]), __float_as_uint(e[1]), __float_as_uint(e[2]),
+          __float_as_uint(e[3])};
+}
+__device__ __forceinline__ uint4 pack(const bf16 (&e)[8]) {
+  unsigned words[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    words[i] =
+        unsigned(__bfloat16_as_ushort(e[2 * i + 1])) << 16 | __bfloat16_as_ushort(e[2 * i]);
+  return {words[0], words[1], words[2], words[3]};
+}
 
 // Four operands as As and Bs hold them, floats or BF16, become floats.
 __device__ __forceinline__ void to_floats(const float4& four, float* reg) {
@@ -161,12 +176,12 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       if constexpr (VECTORISED) {
         stagedA[n] = *reinterpret_cast<const uint4*>(from);  //@ load-A
       } else {
-        alignas(16) In a[LOADED] = {};
+        In a[LOADED] = {};
 #pragma unroll
         for (int i = 0; i < LOADED; ++i)
           if (blockRow + rowA + below<Config>(n) < M && bkIdx + colA + i < K)
             a[i] = from[i];  //@ load-A-elements
-        stagedA[n] = *reinterpret_cast<const uint4*>(a);
+        stagedA[n] = pack(a);
       }
     }
 #pragma unroll
@@ -175,12 +190,12 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       if constexpr (VECTORISED) {
         stagedB[n] = *reinterpret_cast<const uint4*>(from);  //@ load-B
       } else {
-        alignas(16) In b[LOADED] = {};
+        In b[LOADED] = {};
 #pragma unroll
         for (int j = 0; j < LOADED; ++j)
           if (bkIdx + rowB + n * Config::ROWS_B < K && blockCol + colB + j < N)
             b[j] = from[j];  //@ load-B-elements
-        stagedB[n] = *reinterpret_cast<const uint4*>(b);
+        stagedB[n] = pack(b);
       }
     }
     nextA += BK;
@@ -193,13 +208,14 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
   const auto store = [&](int buffer) {
     Shared* to = &As[buffer][colA * BM + swizzle_A<Config>(colA, rowA)];
     if constexpr (Config::CONVERT == Convert::at_use) {
-      const uint4 &upper = stagedA[0], &lower = stagedA[1];  // two consecutive rows of A
-      const unsigned first[4] = {upper.x, upper.y, upper.z, upper.w};
-      const unsigned second[4] = {lower.x, lower.y, lower.z, lower.w};
+      const uint4 &first = stagedA[0], &second = stagedA[1];  // two consecutive rows of A
+      const unsigned lower[4] = {first.x, first.y, first.z, first.w};
+      const unsigned upper[4] = {second.x, second.y, second.z, second.w};
+      // an element of each row makes a word: both are lower halves of their words, or both upper
 #pragma unroll
-      for (int i = 0; i < LOADED; ++i)  // the lower halves of two words, or the upper ones
+      for (int i = 0; i < LOADED; ++i)
         *reinterpret_cast<unsigned*>(to + i * BM) =  //@ store-As
-            __byte_perm(first[i / 2], second[i / 2], i % 2 == 0 ? 0x5410 : 0x7632);
+            __byte_perm(lower[i / 2], upper[i / 2], i % 2 == 0 ? 0x5410 : 0x7632);
     } else {
 #pragma unroll
       for (int n = 0; n < Config::LOADS_A; ++n) {
@@ -229,7 +245,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
 
   // [snippet compute]
   const auto compute = [&](int buffer) {
-#pragma unroll
+#pragma unroll Config::UNROLL
     for (int dotIdx = 0; dotIdx < BK; ++dotIdx) {
       float regM[Config::ROWS], regN[Config::COLS];
 #pragma unroll
@@ -311,6 +327,7 @@ void for_each_config(F&& f) {
   f("deep", Deep{});
   f("on_the_way", OnTheWay{});
   f("packed", Packed{});
+  f("packed_half", PackedHalf{});
 }
 
 template <class Config>

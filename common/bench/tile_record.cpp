@@ -89,7 +89,7 @@ int check(const Options& o) {
           if (chosen.empty() || kernel == chosen)
             lines.push_back(
                 fmt::format("{} has different machine code from what was measured: run ./tile bench on an {} (if "
-                            "nothing was changed, build again: nvcc does not always spill alike)",
+                            "nothing was changed, build again: nvcc does not always compile alike)",
                             kernel, gpu));
       }
       for (const std::string& line : lines) fmt::print(stderr, "{}: {}\n", head, line);

@@ -56,7 +56,7 @@ struct Extension {
   };
   std::vector<Flag> flags{};
   std::function<void(Report&)> report{};  ///< on the model: adds the chapter's own facts and tables
-  std::string step{};                     ///< an additional step of `tile bench`: "tune", "sweep" or ""
+  std::string step{};                     ///< an additional step of `tile bench`: "tune", "sweep", "untimed" (there are no times) or ""
   std::vector<Kernel> timed_by_flags{};   ///< kernels that only flags time: other records leave out their digests
   /// A kernel that launches others: on the model --kernel may name it, and `choice` briefly describes what it launches.
   Kernel dispatcher{};

@@ -95,7 +95,8 @@ void predict(tile::Facts& facts) {
 }  // namespace
 
 TILE_CHAPTER(.number = 21, .title = "What does rounding cost?", .kernels = {},
-             .counted = {1, 1, 1}, .sizes = {}, .predict = predict)
+             .counted = {1, 1, 1}, .sizes = {}, .predict = predict,
+             .extension = {.step = "untimed"})
 
 TEST_CASE("errors of inputs and of sums are within their bounds, and no product is rounded") {
   tile::Facts facts;
