@@ -84,14 +84,16 @@ __global__ void update_unwritten(int* out, Update how) {
   __shared__ int word;
   if (how == Update::add) atomicAdd(&word, 1);
   if (how == Update::compare) atomicCAS(&word, 0, 1);
-  if (how == Update::exchange) atomicExch(&word, 1);
+  if (how == Update::exchange) out[1] = atomicExch(&word, 1);
   out[0] = atomicMax(&word, 5);
 }
 TEST_CASE("an atomic update of shared memory that nobody wrote is a read of it, unless it exchanges") {
+  const auto out = tile::array<int>("out", 2);
   for (const Update how : {Update::add, Update::compare, Update::exchange})
-    CHECK(says(said_of(update_unwritten, 1, 1, tile::array<int>("out", 1), how),
+    CHECK(says(said_of(update_unwritten, 1, 1, out, how),
                how == Update::exchange ? "" : "uninitialised: update_unwritten, memory_test.cu:",
                how == Update::exchange ? "" : "block (0,0,0), thread (0,0,0) updates word[0] (address 0x"));
+  CHECK(out.host()[1] == -1);  // whatever has run in this memory before
 }
 
 // Each thread copies up to four words, the last bytes of them as zeros.

@@ -482,7 +482,8 @@ TEST_CASE("the microbenchmarks load what they claim to" * doctest::test_suite("m
     const simt::Site& load = tile::site(counts, "load-l1");
     CHECK(load.requests == 32u * 4 * Config::L1_STEPS);
     CHECK(load.lines == std::uint64_t(lines) * load.requests);
-    CHECK(load.l1_wavefronts == 32 / std::uint64_t(banks) * load.requests);
+    CHECK(load.sectors == (lines == 1 ? 4u : 32u) * load.requests);
+    CHECK(load.l1_wavefronts * std::uint64_t(banks) == 32 * load.requests);
     CHECK(load.l1_cycles >= std::max(load.tag_passes, load.l1_wavefronts));
     if (banks > 4) CHECK(load.l1_cycles == load.tag_passes);
   }

@@ -310,9 +310,9 @@ void launch_bf16(const tile::Product& product) {
   const tile::Problem& p = product.problem;
   const bool vectorised = p.M % Config::BM == 0 && p.N % Config::BN == 0 &&
                           p.K % Config::BK == 0 &&
-                          rows_are_aligned_16(p.types.A, product.A, p.lda) &&
-                          rows_are_aligned_16(p.types.B, product.B, p.ldb) &&
-                          rows_are_aligned_16(p.types.C, product.C, p.ldc);
+                          rows_are_aligned_16(element<Config>, product.A, p.lda) &&
+                          rows_are_aligned_16(element<Config>, product.B, p.ldb) &&
+                          rows_are_aligned_16(tile::Element::f32, product.C, p.ldc);
   const dim3 grid(tile::ceil_div(p.N, Config::BN), tile::ceil_div(p.M, Config::BM));
   tile::launch(vectorised ? gemm_bf16<Config, true> : gemm_bf16<Config, false>, grid,
                dim3(Config::NUM_THREADS), 0, p.M, p.N, p.K, product.alpha,

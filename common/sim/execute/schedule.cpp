@@ -270,6 +270,7 @@ void start_block(Worker& worker, uint3 index, const std::shared_ptr<Cluster>& cl
   cluster->threads += threads;
   if (block.arena == nullptr) block.arena = take_arena(launch.arena_bytes);
   block.arena->block = block.serial;
+  if (worker.traced) std::fill_n(block.arena->memory, launch.arena_bytes, std::byte(0xff));  // alike in every run
   switch_to(worker, block);
   block.order.start(block.serial, threads);
   if (worker.traced)
