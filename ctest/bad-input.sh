@@ -33,6 +33,8 @@ refuse 2 "--bench excludes --sweep" "$bin/sweep_test" --sweep --bench --out "$sc
 refuse 1 "--sweep needs a GPU" "$bin/sweep_test" --on model --sweep --out "$scratch/x"
 refuse 2 "too large for the SIMT model" "$bin/chapter19" --on model --kernel sgemm --size 65536
 grep -q "^sgemm chooses: large$" "$scratch/out" || complain "chapter 19's sgemm does not say what it chooses"
+COLUMNS=80 "$chapter" --on model >"$scratch/out" 2>&1 && sed -n 3p "$scratch/out" | grep -q "^[a-z0-9_]*: .* TFLOP/s at 4096" &&
+  ! grep -q '.\{81\}' "$scratch/out" || complain "a chapter's output has no summary, or lines of more than 80 columns:"
 "$bin/chapter19" --on model --kernel sgemm --m 40 --n 64 --k 64 >"$scratch/out" 2>&1 && grep -q "^The model's counts of kernel sgemm" "$scratch/out" ||
   complain "chapter 19's sgemm is not counted as it should be"
 refuse 2 "--warm excludes --bench" "$chapter" --warm --bench --out "$scratch/x"

@@ -320,27 +320,12 @@ TEST_CASE("keys and labels imply units") {
   CHECK(tile::unit_of_label("shared memory read, GB/s").empty());
 }
 
-TEST_CASE("a fact has the line that computes it, or the one from which it was read") {
+TEST_CASE("a fact has the line that computes it") {
   tile::Facts facts;
   facts.predicted("here", 1);
   const int line = __LINE__ - 1;
-  const std::string read = scratch("by-hand.csv", "# an NVIDIA H200\nthere,12\n");
-  facts.measured_in(read);
   facts.write(scratch(""));
-  CHECK(tile::read_whole(scratch("places.tsv")) ==
-        fmt::format("here\tctest/harness_test.cu\t{}\nthere\t{}\t2\n", line, read));
-}
-
-TEST_CASE("measurements by hand become facts, and invalid ones are rejected with their line") {
-  tile::Facts facts;
-  facts.measured_in(scratch("by-hand.csv", "# an NVIDIA H200\na.sectors,12\n\nb,0.5\n"));
-  CHECK(facts.all().size() == 2);
-  CHECK(facts.value("a.sectors") == 12);
-  CHECK(facts.all()[1].kind == "measured");
-  for (const char* line : {"a", "a,", "a,x", "a,1x"})
-    CHECK_THROWS_WITH(facts.measured_in(scratch("by-hand.csv", std::string("b,1\n") + line)),
-                      doctest::Contains("line 2: value is"));
-  CHECK_THROWS_WITH(facts.measured_in("ctest/missing.csv"), doctest::Contains("cannot read"));
+  CHECK(tile::read_whole(scratch("places.tsv")) == fmt::format("here\tctest/harness_test.cu\t{}\n", line));
 }
 
 TEST_CASE("invalid records are rejected with one line and advice") {

@@ -1,11 +1,14 @@
 #include "common/bench/text.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <boost/tokenizer.hpp>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -39,6 +42,26 @@ std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
   for (std::string part; std::getline(in >> std::ws, part, separator);) parts.push_back(part);
   return parts;
+}
+
+std::size_t columns() {
+  const char* const wanted = std::getenv("COLUMNS");
+  winsize size{};
+  if (wanted == nullptr && ioctl(fileno(stdout), TIOCGWINSZ, &size) != 0) return 0;
+  return std::size_t(std::max(80, wanted == nullptr ? int(size.ws_col) : std::atoi(wanted)));
+}
+
+std::string wrapped(const std::string& begin, const std::string& text) {
+  const std::size_t most = std::min(columns() - 1, std::size_t(99)) + 1;
+  std::string lines = begin, line = begin;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const bool first = line.size() == begin.size(), fits = first || line.size() + 1 + word.size() <= most;
+    const std::string between = first ? "" : fits ? " " : "\n" + std::string(begin.size(), ' ');
+    lines += between + word;
+    line = fits ? line + between + word : begin + word;
+  }
+  return lines;
 }
 
 std::string read_whole(const std::filesystem::path& file) {

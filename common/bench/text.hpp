@@ -17,6 +17,11 @@ std::string multiple_of_K(double per_k);
 /// The parts of a text between separators, without leading spaces.
 std::vector<std::string> split(const std::string& text, char separator);
 
+/// The width of the terminal, or of COLUMNS, but at least 80; 0 where stdout is neither.
+std::size_t columns();
+/// Text in lines of at most 100 columns, each after the same indent, the first after `begin`.
+std::string wrapped(const std::string& begin, const std::string& text);
+
 /// The content of a file. Throws RecordError with the file's name.
 std::string read_whole(const std::filesystem::path& file);
 

@@ -1,7 +1,6 @@
 // `tile count`: counts the kernels of files, and prints counts, bounds and advice.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/ioctl.h>
 #include <sys/wait.h>
 
 #include <CLI/CLI.hpp>
@@ -37,28 +36,6 @@ std::string file_name(const std::string& path) { return path.substr(path.rfind('
 
 // "transpose.cu:14"
 std::string place_of(const simt::Site& site) { return fmt::format("{}:{}", file_name(site.file), site.line); }
-
-// The width to print in, at least 80: from COLUMNS, or of the terminal; 0 if there is neither.
-std::size_t columns() {
-  const char* const wanted = std::getenv("COLUMNS");
-  winsize size{};
-  if (wanted == nullptr && ioctl(fileno(stdout), TIOCGWINSZ, &size) != 0) return 0;
-  return std::size_t(std::max(80, wanted == nullptr ? int(size.ws_col) : std::atoi(wanted)));
-}
-
-// Text in lines of at most 100 columns, each after the same indent, the first after `begin`.
-std::string wrapped(const std::string& begin, const std::string& text) {
-  const std::size_t most = std::min(columns() - 1, std::size_t(99)) + 1;
-  std::string lines = begin, line = begin;
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    const bool first = line.size() == begin.size(), fits = first || line.size() + 1 + word.size() <= most;
-    const std::string between = first ? "" : fits ? " " : "\n" + std::string(begin.size(), ' ');
-    lines += between + word;
-    line = fits ? line + between + word : begin + word;
-  }
-  return lines;
-}
 
 // A site as a row; cells that do not apply to its space are "-".
 std::vector<std::string> row_of(const simt::Site& s, const std::string& place, double share) {

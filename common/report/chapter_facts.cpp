@@ -271,16 +271,6 @@ void add_profiled_facts(Facts& facts, const Chapter::Profiled& profiled, const R
               {"profile.dram_written_mb", "/profile/dram_written", -1, 1e-6}});
 }
 
-// Files of key,value: other measurements of a chapter's programs on a GPU, each with a head that explains them.
-void add_measurements_beside_records(Facts& facts) {
-  const auto directory = chapter_directory() / "measured";
-  if (!std::filesystem::is_directory(directory)) return;
-  std::set<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(directory))
-    if (entry.path().extension() == ".csv") files.insert(entry.path());
-  for (const auto& file : files) facts.measured_in(file);
-}
-
 }  // namespace
 
 std::optional<double> number_at(const Record* part, const std::string& pointer, double factor) {
@@ -329,7 +319,6 @@ Facts facts_of(const Findings& found) {
   const Record* const record = first_of(found.records);
   Facts facts;
   if (chapter.predict != nullptr) chapter.predict(facts);
-  add_measurements_beside_records(facts);
   const Rates rates = reference_rates();
   for (const CountedKernel& k : found.kernels) {
     add_counted_facts(facts, k);

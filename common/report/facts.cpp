@@ -76,19 +76,6 @@ Fact& Facts::add(const std::string& key, const char* kind, double value, int dec
       Fact{key, kind, format_number(value, decimals), value, unit_of(key), place.file, place.line});
 }
 
-void Facts::measured_in(const std::filesystem::path& file) {
-  std::istringstream lines(read_whole(file));
-  int number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    if (line.empty() || line.front() == '#') continue;
-    const std::size_t comma = std::min(line.find(','), line.size());
-    const std::string value = line.substr(std::min(comma + 1, line.size()));
-    const Row row{fmt::format("{}, line {}", file.string(), number), {{"value", value}}};
-    measured(line.substr(0, comma), row.number("value"), -1, {file.c_str(), number});
-  }
-}
-
 void Facts::predicted_loads(const std::string& kernel, double global, double shared, int global_width, int shared_width,
                             Place place) {
   text(kernel + ".loads.global", "predicted", multiple_of_K(global / global_width), place);
@@ -115,7 +102,7 @@ double Facts::value(const std::string& key) const {
 }
 
 void Table::print(std::size_t most) const {
-  fmt::print("\n{}\n", caption);
+  fmt::print("\n{}\n", most == 0 ? caption : wrapped("", caption));
   std::vector<std::size_t> widths(header.size());
   std::vector<bool> right(header.size(), true);
   for (std::size_t i = 0; i < header.size(); ++i) {
@@ -139,7 +126,10 @@ void Table::print(std::size_t most) const {
       fmt::print("{}\n", text.erase(text.find_last_not_of(' ') + 1));
     };
     line(header);
-    for (const auto& row : rows) line(row);
+    for (const auto& row : rows)
+      if (begin == 1 || std::ranges::any_of(row.begin() + std::ptrdiff_t(begin), row.begin() + std::ptrdiff_t(end),
+                                            [](const std::string& cell) { return !cell.empty(); }))
+        line(row);
     begin = end;
   } while (begin < header.size());
 }

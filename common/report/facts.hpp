@@ -49,9 +49,6 @@ class Facts {
   Fact& measured(const std::string& key, double value, int decimals = -1, Place place = Place::here()) {
     return add(key, "measured", value, decimals, place);
   }
-  /// Numbers measured by hand: `file` has lines of key,value, and comments that begin with #. Throws
-  /// RecordError with file and line if one cannot be read.
-  void measured_in(const std::filesystem::path& file);
   /// The predicted row of the table "loads": per unit of K, elements of A and B that one result loads from global
   /// memory, and values that it loads from shared memory; one load returns `*_width` of them.
   void predicted_loads(const std::string& kernel, double global, double shared, int global_width = 1,

@@ -83,6 +83,30 @@ void emit_constants(const std::filesystem::path& directory) {
       out << fmt::format("{}.{}\t{}\n", name, what, value);
 }
 
+// What the fastest kernel reaches and what limits it, and how to go on.
+void print_summary(const Findings& found) {
+  const Chapter& chapter = this_chapter();
+  if (chapter.sizes.empty() || found.records.empty() || !same_problem(found.problem, chapter.counted)) return;
+  const Record& record = found.records.front();
+  const int size = size_of_profile(found.records);
+  const auto reached = [&](const CountedKernel& k) {
+    return number_at(find_run(record, k.kernel.name, size), "/tflops").value_or(0);
+  };
+  const CountedKernel& best = *std::ranges::max_element(found.kernels, {}, reached);
+  const auto work = work_as_compiled_at(cube(best.kernel, size), best, found.records);
+  if (reached(best) == 0 || !work) return;
+  const Ceiling tightest = ceilings(*work, reference_rates()).front();
+  const bool stronger = chapter.baseline == Baseline::stronger;
+  const std::string ratio = shown(find_run(record, best.kernel.name, size), stronger ? "stronger_ratio" : "ratio", 3);
+  fmt::print("\n{}\n",
+             wrapped("", fmt::format("{}: {} TFLOP/s at {} on an {} ({}), {} of {}cuBLAS. Tightest ceiling as "
+                                     "compiled: {}, {} TFLOP/s.",
+                                     best.kernel.name, format_number(reached(best)), size, text_at(record, "gpu"),
+                                     text_at(record, "date"), ratio, stronger ? "the stronger " : "", tightest.resource,
+                                     format_number(tightest.tflops))));
+  fmt::print("Next: ./tile test chapter{0:02}; ./tile run {0:02} --lines; on a GPU, --size 4096.\n", chapter.number);
+}
+
 void emit(const Findings& found, const Report& report, const std::filesystem::path& directory) {
   for (const auto& [name, text] : report.files) open_for_writing(directory / name) << text;
   for (const Table& table : report.tables) table.write(directory / ("table-" + table.name + ".tsv"));
@@ -195,7 +219,8 @@ int run_chapter(const Options& options) {
     emit(found, report, options.emit);
     return 0;
   }
-  for (const Table& table : report.tables) table.print();
+  print_summary(found);
+  for (const Table& table : report.tables) table.print(columns());
   if (options.lines) print_lines(found.kernels);
   return 0;
 }

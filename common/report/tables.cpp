@@ -195,7 +195,7 @@ std::string clocks_during(const Record& run) {
 Table table_of_runs(const std::vector<Kernel>& kernels, const std::vector<Record>& records, bool last_is_new) {
   Table table{"measured",
               "",
-              {"kernel", "M x N x K", "ms", "10-90% ms", "TFLOP/s", "cuBLAS", "x cuBLAS", "10-90% of x", "SM MHz", "W"},
+              {"kernel", "size", "ms", "10-90% ms", "TFLOP/s", "cuBLAS", "x cuBLAS", "10-90% of x", "SM MHz", "W"},
               {}};
   const bool stronger = this_chapter().baseline == Baseline::stronger;
   if (stronger) table.header.insert(table.header.begin() + 8, {"cuBLASLt", "x stronger", "10-90% of x"});
@@ -213,8 +213,9 @@ Table table_of_runs(const std::vector<Kernel>& kernels, const std::vector<Record
       const Record* entry = find_kernel(record, kernel.name);
       if (entry == nullptr) continue;
       for (const Record& run : entry->at("runs")) {
+        const Case c{run["M"].get<int>(), run["N"].get<int>(), run["K"].get<int>()};
         std::vector<std::string> row{kernel.name,
-                                     extents({run["M"].get<int>(), run["N"].get<int>(), run["K"].get<int>()}),
+                                     c.M == c.N && c.N == c.K ? std::to_string(c.M) : extents(c),
                                      shown(&run, "median_ms", 3),
                                      shown(&run, "low_ms", 3) + "-" + shown(&run, "high_ms", 3),
                                      shown(&run, "tflops"),
