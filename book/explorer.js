@@ -246,7 +246,7 @@
     const controls = Object.fromEntries(Object.entries(described).map(([name, [, control]]) => [name, control]));
     controls.elements.setAttribute("aria-describedby", `${figure.id}-measured`);
     const measured = element("p", { id: `${figure.id}-measured` },
-      "A lane takes 4, 8 or 16 bytes here." + (document.body.classList.contains("page-21") ? "" : " Of narrower accesses, see chapter 21."));
+      "A lane takes 4, 8 or 16 bytes here.");
     const steps = { row: [], col: [] };  // of lane 0, then of each bit
     for (const [axis, title] of [["row", "row"], ["col", "column"]])
       for (const of of ["lane 0", ...bits.map((bit) => `lane bit ${bit}`)]) {

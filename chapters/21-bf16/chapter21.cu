@@ -23,14 +23,14 @@ using bf16 = __nv_bfloat16;  // the upper half of a float: sign, 8 bits of expon
 // Where an element of A or B becomes a float.
 enum class Convert {
   nowhere,     // it is one already
-  on_the_way,  // between registers and shared memory, which holds floats
+  on_the_way,  // before it is stored; shared memory holds floats
   at_use       // after shared memory, which holds pairs of BF16
 };
 
-template <Convert CONVERT_, int UNROLL_ = 16>
+template <Convert CONVERT_, int UNROLL_ = 8>
 struct Config {
   static constexpr Convert CONVERT = CONVERT_;
-  static constexpr int UNROLL = UNROLL_;  // k-steps in the machine code of the main loop
+  static constexpr int UNROLL = UNROLL_;  // k-steps unrolled in the inner loop
   using In = std::conditional_t<CONVERT == Convert::nowhere, float, bf16>;     // of A and B
   using Shared = std::conditional_t<CONVERT == Convert::at_use, bf16, float>;  // of As and Bs
   using Four = std::conditional_t<CONVERT == Convert::at_use, uint2, float4>;  // of Shared
@@ -50,16 +50,16 @@ struct Config {
   static constexpr int STORED = 32 * LOADED / BK * PAIR;
   static constexpr int SMEM_BYTES = 2 * (BM + BN) * BK * int(sizeof(Shared));
   static_assert(BM % ROWS_A == 0 && BK % ROWS_B == 0,
-                "all threads together must load whole rows: else parts are left out");
+                "a tile must be a whole number of loads by all threads");
   static_assert(PAIR == 1 || LOADS_A == PAIR, "a thread must load one pair of rows of A");
   static_assert(STORED % 4 == 0 && (BK / LOADED - 1) * STORED < WM,
-                "the swizzle must move four rows together and stay within the warp tile");
+                "the swizzle must keep four elements together and stay within the warp tile");
 };
 
-using Deep = Config<Convert::nowhere>;          // floats
-using OnTheWay = Config<Convert::on_the_way>;   // BF16 in memory, floats in shared memory
-using Packed = Config<Convert::at_use>;         // BF16 in both
-using PackedHalf = Config<Convert::at_use, 8>;  // the same, with half as long a loop
+using Deep = Config<Convert::nowhere>;           // floats
+using OnTheWay = Config<Convert::on_the_way>;    // BF16 in memory, floats in shared memory
+using Packed = Config<Convert::at_use>;          // BF16 in both
+using PackedLong = Config<Convert::at_use, 16>;  // all k-steps unrolled, as in chapter 13
 // [/snippet config]
 
 // [snippet convert]
@@ -85,7 +85,7 @@ template <class C>
 constexpr __host__ __device__ Position load_B_of(int thread) {
   return {thread / (C::BN / C::LOADED), thread % (C::BN / C::LOADED) * C::LOADED};
 }
-// How far below the first a thread's n-th load from the A tile lies.
+// Row offset of a thread's n-th load from the A tile, relative to its first.
 template <class C>
 constexpr __host__ __device__ int below(int n) {
   return C::PAIR == 2 ? n : n * C::ROWS_A;
@@ -115,7 +115,7 @@ __device__ __forceinline__ void unpack(const uint4& loaded, float (&to)[8]) {
   to[3] = upper_of(loaded.y), to[4] = lower_of(loaded.z), to[5] = upper_of(loaded.z),
   to[6] = lower_of(loaded.w), to[7] = upper_of(loaded.w);
 }
-// And the way back, for elements that were loaded one by one.
+// The inverse, for elements that were loaded one by one.
 __device__ __forceinline__ uint4 pack(const float (&e)[4]) {
   return {__float_as_uint(e[0]), __float_as_uint(e[1]), __float_as_uint(e[2]),
           __float_as_uint(e[3])};
@@ -211,7 +211,7 @@ __global__ void __launch_bounds__(Config::NUM_THREADS, Config::BLOCKS)
       const uint4 &first = stagedA[0], &second = stagedA[1];  // two consecutive rows of A
       const unsigned lower[4] = {first.x, first.y, first.z, first.w};
       const unsigned upper[4] = {second.x, second.y, second.z, second.w};
-      // an element of each row makes a word: both are lower halves of their words, or both upper
+      // pairs element i of both rows: lower halves of their words for even i, upper ones for odd
 #pragma unroll
       for (int i = 0; i < LOADED; ++i)
         *reinterpret_cast<unsigned*>(to + i * BM) =  //@ store-As
@@ -327,7 +327,7 @@ void for_each_config(F&& f) {
   f("deep", Deep{});
   f("on_the_way", OnTheWay{});
   f("packed", Packed{});
-  f("packed_half", PackedHalf{});
+  f("packed_long", PackedLong{});
 }
 
 template <class Config>
@@ -385,7 +385,8 @@ __global__ void convert(const unsigned* words, float* lower, float* upper, int n
   upper[i] = upper_of(words[i]);
 }
 
-TEST_CASE("each of the 65,536 BF16 becomes the float of its value in either half of a word") {
+TEST_CASE(
+    "every BF16 bit pattern converts to the float of the same value from either half of a word") {
   constexpr int n = 65536;
   struct Memory {
     void* at = tile::machine::allocate(4 * n, 4, "words");
@@ -416,20 +417,23 @@ TEST_CASE("the result equals that of additions in the order of k bit for bit" *
   tile::test_order_of_additions(tile::this_chapter().kernels, {{128, 128, 80}, {70, 90, 101}});
 }
 
-TEST_CASE("a kernel refuses operands of other types, and column-major ones") {
+TEST_CASE("a kernel refuses a matrix of another type, and a column-major one") {
   for (const tile::Kernel& kernel : tile::this_chapter().kernels) {
     INFO(kernel.name);
-    tile::Case c{8, 8, 8};
-    c.types = kernel.types;
-    c.types.A =
+    const auto refuses = [&](const auto& change) {
+      tile::Case c{8, 8, 8};
+      c.types = kernel.types;
+      change(c);
+      const tile::Operands operands(c);
+      CHECK_THROWS_AS(tile::Launchable(kernel).run(operands.product()), std::invalid_argument);
+    };
+    const auto other =
         kernel.types.A == tile::Element::f32 ? tile::Element::bf16 : tile::Element::f32;
-    const tile::Operands other_types(c);
-    CHECK_THROWS_AS(tile::Launchable(kernel).run(other_types.product()),
-                    std::invalid_argument);
-    c.types = kernel.types;
-    c.layout_B = tile::Layout::columns;
-    const tile::Operands columns(c);
-    CHECK_THROWS_AS(tile::Launchable(kernel).run(columns.product()), std::invalid_argument);
+    refuses([&](tile::Case& c) { c.types.A = other; });
+    refuses([&](tile::Case& c) { c.types.B = other; });
+    refuses([&](tile::Case& c) { c.types.C = tile::Element::bf16; });
+    refuses([&](tile::Case& c) { c.layout_A = tile::Layout::columns; });
+    refuses([&](tile::Case& c) { c.layout_B = tile::Layout::columns; });
   }
 }
 
@@ -483,7 +487,7 @@ TEST_CASE("one barrier per k-tile" * doctest::test_suite("model")) {
                 .barriers == std::uint64_t(tiles));
 }
 
-TEST_CASE("no access to As or Bs has a bank conflict; 16 bits halve what is loaded" *
+TEST_CASE("no access to As or Bs has a bank conflict; BF16 halves the number of global loads" *
           doctest::test_suite("model")) {
   for_each_config([]<class C>(const char* name, C) {
     INFO(name);
@@ -500,7 +504,8 @@ TEST_CASE("no access to As or Bs has a bank conflict; 16 bits halve what is load
   });
 }
 
-TEST_CASE("the predicated kernel moves single elements" * doctest::test_suite("model")) {
+TEST_CASE("the predicated kernel loads A and B element by element" *
+          doctest::test_suite("model")) {
   for_each_config([]<class C>(const char* name, C) {
     INFO(name);
     const auto run =
