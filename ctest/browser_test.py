@@ -216,11 +216,14 @@ TRY_PAGE = r"""async () => {
   dispatchEvent(new Event("scroll"));
   expect(sections.length < 2 || sections.slice(1).filter((link) => link.matches(".read")).length === 1, "the contents do not follow");
   expect(all("article tr").every((row) => all(".number-link, .claim", row).filter((mark) => mark.tabIndex === 0 && mark.checkVisibility()).length < 2), "several tab stops in a row");
-  // The button for the dark.
+  // The buttons for the dark and for the marks.
   const paper = () => getComputedStyle(document.documentElement).backgroundColor, before = paper();
   document.getElementById("theme").click();
   expect(paper() !== before, "no button switches between light and dark");
-  localStorage.removeItem("tile-theme");
+  const mark = document.querySelector("article p .claim"), line = () => mark && getComputedStyle(mark).borderBottomColor, first = line();
+  document.getElementById("marks").click();
+  expect(!mark || line() !== first, "no button shows or hides the marks");
+  for (const choice of ["tile-theme", "tile-marks"]) localStorage.removeItem(choice);
   return complaints;
 }"""
 
