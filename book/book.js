@@ -123,21 +123,34 @@
   }
 
   // Beside a number that is pointed at, touched or reached by the keyboard: its key, and the line it comes from. Beside words that compare numbers, if
-  // they are clicked, touched or reached so: the expression and its values. Only one at a time.
+  // they are clicked, touched or reached so: the expression and its values. At a reference to something on this page, what it refers to. Only one at a time.
   const note = make("aside", { id: "number-note", className: "number-note", hidden: true });
   note.setAttribute("role", "note");
   document.querySelector("article").append(note);
   let noted = null;
+  const referred = new Map();  // from a link to the figure, table, listing or source that it refers to
+  function copyOf(target) {
+    const copy = target.cloneNode(true);
+    for (const part of copy.querySelectorAll("[id], button, .live")) part.matches("[id]") ? part.removeAttribute("id") : part.remove();
+    copy.removeAttribute("id");
+    copy.inert = true;
+    return copy;
+  }
+  function partsOf(number) {
+    if (referred.has(number)) return [copyOf(referred.get(number))];
+    const claim = number.matches(".claim");
+    const [, kind, code, values] = (claim ? /^(.*?): (.*?)  \((.*)\)$/ : /^(.*?) \((.*)\)$/).exec(claim ? number.title : number.dataset.title);
+    return [make("span", { className: "note-kind", textContent: kind }), make("code", { textContent: code }),
+      claim ? make("span", { textContent: values }) : make("a", { href: number.href, textContent: number.dataset.at, tabIndex: -1 })];
+  }
   function showNote(number) {
     if (noted === number) return;
     noted = number;
-    const claim = number.matches(".claim");
-    const [, kind, code, values] = (claim ? /^(.*?): (.*?)  \((.*)\)$/ : /^(.*?) \((.*)\)$/).exec(claim ? number.title : number.dataset.title);
-    note.replaceChildren(make("span", { className: "note-kind", textContent: kind }), make("code", { textContent: code }),
-      claim ? make("span", { textContent: values }) : make("a", { href: number.href, textContent: number.dataset.at, tabIndex: -1 }));
+    note.replaceChildren(...partsOf(number));
+    note.classList.toggle("preview", referred.has(number));
     note.hidden = false;
     const article = note.parentElement.getBoundingClientRect(), at = number.getBoundingClientRect();
-    const wide = matchMedia("(min-width: 1280px)").matches;
+    const wide = matchMedia("(min-width: 1280px)").matches && !referred.has(number);
     const beside = Math.min(at.left - article.left, article.width - note.offsetWidth);
     note.style.top = (wide ? at.top : at.bottom + 6) - article.top + "px";
     note.style.left = wide ? "30rem" : Math.max(0, beside) + "px";
@@ -168,6 +181,19 @@
     claim.tabIndex = 0;
     noteOf(claim);
     claim.addEventListener("click", (event) => { if (!event.target.closest("a")) showNote(claim); });
+  }
+  for (const link of document.querySelectorAll("article a[href^='#']:not(.permalink)")) {
+    const target = document.getElementById(decodeURIComponent(link.hash.slice(1)));
+    if (!target?.matches("figure, .csl-entry")) continue;
+    referred.set(link, target);
+    noteOf(link);
+    link.addEventListener("pointerenter", (event) => { if (event.pointerType === "mouse") showNote(link); });
+    link.addEventListener("pointerleave", () => { if (noted === link) hideNote(); });
+  }
+  // At a reference to another page, its title.
+  for (const link of document.querySelectorAll("article a[href*='.html']:not(.number-link)")) {
+    const page = contents.querySelector(`a[href="${link.getAttribute("href").split("#")[0]}"]`);
+    if (page) link.title ||= page.textContent.trim();
   }
   // In a row of a table the Tab key stops at the first of them, and arrow keys lead to the others.
   for (const row of document.querySelectorAll("article tr")) {

@@ -216,6 +216,12 @@ TRY_PAGE = r"""async () => {
   dispatchEvent(new Event("scroll"));
   expect(sections.length < 2 || sections.slice(1).filter((link) => link.matches(".read")).length === 1, "the contents do not follow");
   expect(all("article tr").every((row) => all(".number-link, .claim", row).filter((mark) => mark.tabIndex === 0 && mark.checkVisibility()).length < 2), "several tab stops in a row");
+  // A reference to a figure, a table or a source shows it.
+  const figureOf = (link) => document.getElementById(decodeURIComponent(link.hash.slice(1)))?.closest("figure, .csl-entry");
+  const reference = all("article a[href^='#']:not(.permalink)").find(figureOf), shown = document.getElementById("number-note");
+  reference?.dispatchEvent(new PointerEvent("pointerenter", { pointerType: "mouse" }));
+  expect(!reference || (!shown.hidden && shown.textContent.startsWith(figureOf(reference).textContent.slice(0, 40))), "a reference shows nothing");
+  reference?.dispatchEvent(new PointerEvent("pointerleave", { pointerType: "mouse" }));
   // The buttons for the dark and for the marks.
   const paper = () => getComputedStyle(document.documentElement).backgroundColor, before = paper();
   document.getElementById("theme").click();
