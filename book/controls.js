@@ -30,14 +30,14 @@ const TileControls = (() => {
   /// The accesses that a figure's page carries as data.
   const tracesOf = (figure) => JSON.parse(figure.querySelector("script[type='application/json']").textContent);
 
-  /// Puts a form into a figure, and below it a drawing called `name`; gives what shows a sentence, an account and a drawing.
+  /// Puts a form into a figure, and below it a drawing called `name`; gives what shows a sentence, an account and a drawing, or keeps the last one.
   function live(figure, form, name) {
     const sentence = element("strong"), account = element("span");
     const picture = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": name });
     figure.querySelector(".scroll").before(
       element("div", { class: "live" }, form, element("p", { role: "status" }, sentence, " ", account), picture));
     figure.classList.add("interactive");
-    return (first, rest, drawing = "") => {
+    return (first, rest, drawing = picture.innerHTML) => {
       sentence.textContent = first;
       account.textContent = rest;
       picture.innerHTML = drawing;

@@ -245,8 +245,7 @@
     };
     const controls = Object.fromEntries(Object.entries(described).map(([name, [, control]]) => [name, control]));
     controls.elements.setAttribute("aria-describedby", `${figure.id}-measured`);
-    const measured = element("p", { id: `${figure.id}-measured` },
-      "A lane takes 4, 8 or 16 bytes here.");
+    const measured = element("p", { id: `${figure.id}-measured` }, "A lane takes 4, 8 or 16 bytes here.");
     const steps = { row: [], col: [] };  // of lane 0, then of each bit
     for (const [axis, title] of [["row", "row"], ["col", "column"]])
       for (const of of ["lane 0", ...bits.map((bit) => `lane bit ${bit}`)]) {
@@ -331,7 +330,7 @@
       const lanes = places(), tile = layout();
       if (controls.map.value !== "own") showBits(lanes);
       const why = obstacle(tile, lanes, value(controls.elements), value(controls.bytes));
-      if (why) return say("Not possible.", why);
+      if (why) return say("Not possible.", why, "");
       const wordAt = (place) => (TileBanks.offsetOf(tile, place) * value(controls.bytes)) / 4;
       const access = { words: lanes.map((place) => (place === null ? null : wordAt(place))), wordsPerLane: laneBytes() / 4,
                        load: controls.op.value === "load" };
@@ -357,15 +356,22 @@
       element("div", { class: "controls" }, ...Object.values(described).map(([title, control]) => labelled(title, control)), again),
       formula, measured, byBits);
     controls.swizzle.closest("label").classList.add("wide");
-    controls.map.addEventListener("input", () => chosenTrace() && asTraced());
+    controls.map.addEventListener("input", () => (chosenTrace() ? asTraced() : (byBits.open ||= controls.map.value === "own")));
     controls.bytes.addEventListener("input", () => {  // a lane keeps its bytes, or as near to them as it can
       controls.elements.value = Math.max(1, shownLaneBytes / value(controls.bytes));
     });
     for (const input of [...steps.row, ...steps.col]) input.addEventListener("input", () => (controls.map.value = "own"));
     form.addEventListener("input", show);
+    // The address has what was chosen last, so that it can be sent to others.
+    const all = [...Object.values(controls), ...steps.row, ...steps.col], address = `#${figure.id}&`;
+    form.addEventListener("input", () => history.replaceState(null, "", address + all.map((control) => control.value)));
 
     const say = live(figure, form, "banks");
     asTraced();
+    if (location.hash.startsWith(address)) {
+      for (const [i, chosen] of location.hash.slice(address.length).split(",").entries()) if (all[i]) all[i].value = chosen;
+      figure.scrollIntoView();
+    }
     show();
   }
 

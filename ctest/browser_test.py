@@ -456,6 +456,9 @@ def explorer_test(browser, book):
         browser.run("""() => document.querySelectorAll("figure.explorer :is(select, input)").forEach((control) =>
           control.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true })))""")
         browser.expect(browser.driver.current_url == url, "an arrow key on a control turns the page")
+        browser.driver.get(f"{url.split('#')[0]}?#{browser.run('() => document.querySelector(`figure.explorer`).id')}&rows,load,4,1,64,3")
+        kept = browser.run("() => [...document.querySelectorAll('.live label')].find((l) => l.textContent.startsWith('padding')).lastChild.value")
+        browser.expect("&" in url and kept == "3", "the address does not keep what was chosen")
     return f"{compared} comparisons"
 
 
@@ -503,7 +506,7 @@ def lookups_test(browser, book):
                 compared += 4 + WARP
                 for bad in ("", "1.5", "0", "65537"):
                     shown = use(figure, {"words from row to row": bad})
-                    browser.expect(shown["said"].startswith("Which number? ") and not shown["drawn"], f"rows '{bad}' words apart")
+                    browser.expect(shown["said"].startswith("Which number? ") and shown["drawn"], f"rows '{bad}' words apart")
     return f"{compared} comparisons"
 
 
