@@ -51,6 +51,7 @@ struct Config {
   static constexpr int SMEM_BYTES = 2 * (BM + BN) * BK * int(sizeof(Shared));
   static_assert(BM % ROWS_A == 0 && BK % ROWS_B == 0,
                 "a tile must be a whole number of loads by all threads");
+  static_assert(BK % UNROLL == 0, "the inner loop must run a whole number of times");
   static_assert(PAIR == 1 || LOADS_A == PAIR, "a thread must load one pair of rows of A");
   static_assert(STORED % 4 == 0 && (BK / LOADED - 1) * STORED < WM,
                 "the swizzle must keep four elements together and stay within the warp tile");
