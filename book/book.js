@@ -152,13 +152,19 @@
     const article = note.parentElement.getBoundingClientRect(), at = number.getBoundingClientRect();
     const wide = matchMedia("(min-width: 1280px)").matches && !referred.has(number);
     const beside = Math.min(at.left - article.left, article.width - note.offsetWidth);
-    note.style.top = (wide ? at.top : at.bottom + 6) - article.top + "px";
+    const below = at.bottom + 6 + note.offsetHeight < innerHeight || at.top < note.offsetHeight + 70;  // otherwise above
+    note.style.top = (wide ? at.top : below ? at.bottom + 6 : at.top - 6 - note.offsetHeight) - article.top + "px";
     note.style.left = wide ? "30rem" : Math.max(0, beside) + "px";
   }
   function hideNote() {
     noted = null;
     note.hidden = true;
   }
+  function leave() {  // soon, unless the pointer has moved onto the note or to another mark
+    const left = noted;
+    setTimeout(() => { if (noted === left && !note.matches(":hover")) hideNote(); }, 300);
+  }
+  note.addEventListener("pointerleave", leave);
   // Shows the note for the keyboard as well.
   function noteOf(element) {
     element.setAttribute("aria-describedby", "number-note");
@@ -171,6 +177,7 @@
     noteOf(number);
     let touched = false;
     number.addEventListener("pointerenter", (event) => { if (event.pointerType === "mouse") showNote(number); });
+    number.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") leave(); });
     number.addEventListener("pointerdown", (event) => { touched = event.pointerType !== "mouse" && noted !== number; });
     number.addEventListener("click", (event) => {
       if (touched) event.preventDefault();  // the first touch shows the note, the second follows the link
@@ -188,7 +195,7 @@
     referred.set(link, target);
     noteOf(link);
     link.addEventListener("pointerenter", (event) => { if (event.pointerType === "mouse") showNote(link); });
-    link.addEventListener("pointerleave", () => { if (noted === link) hideNote(); });
+    link.addEventListener("pointerleave", leave);
   }
   // At a reference to another page, its title.
   for (const link of document.querySelectorAll("article a[href*='.html']:not(.number-link)")) {

@@ -370,6 +370,7 @@
     asTraced();
     if (location.hash.startsWith(address)) {
       for (const [i, chosen] of location.hash.slice(address.length).split(",").entries()) if (all[i]) all[i].value = chosen;
+      if (Object.values(controls).some((control) => control.value === "")) again.click();  // no address of ours
       figure.scrollIntoView();
     }
     show();

@@ -53,6 +53,3 @@ foreach(module_test ${module_tests})
   add_test(NAME book.weaver.${module} COMMAND ${PANDOC} --from markdown --lua-filter ${module_test} /dev/null)
   set_tests_properties(book.weaver.${module} PROPERTIES LABELS quick)
 endforeach()
-
-add_test(NAME book.records COMMAND sh ${PROJECT_SOURCE_DIR}/ctest/record-page.sh ${site}/source)
-set_tests_properties(book.records PROPERTIES FIXTURES_REQUIRED book)
