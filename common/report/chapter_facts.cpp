@@ -6,7 +6,6 @@
 #include <cctype>
 #include <cmath>
 #include <limits>
-#include <set>
 
 #include "common/bench/counters.hpp"
 #include "common/bench/gpu.hpp"
